@@ -90,8 +90,9 @@ func (s *sequence) mayBeHeld(c api.PlannedChange) (wrong []string) {
 	return wrong
 }
 
-// noVanished checks that no folder goes without consent, and no device but one that was only brought along.
-func (s *sequence) noVanished(before, after flat) {
+// noVanished checks that no folder goes without consent, and no device but one that was only brought along, or that
+// templates removed earlier and still remove.
+func (s *sequence) noVanished(before, after flat, removes map[string]bool) {
 	for place := range before {
 		if after[place] != "" || !isMember(place) || strings.Count(place, ".") != 1 || s.answered[place] {
 			continue
@@ -103,6 +104,9 @@ func (s *sequence) noVanished(before, after flat) {
 			continue // an introducer had added again what templates have revoked
 		}
 		id, isDevice := strings.CutPrefix(place, "devices.")
+		if isDevice && s.rules.removed[place] && removes[id] {
+			continue
+		}
 		if !isDevice || !s.rules.along[id] || s.rules.base[place] != "" {
 			s.rt.Fatalf("%s was taken away, and no person consented%s", place, s.told())
 		}

@@ -22,6 +22,7 @@ type rules struct {
 	mine    map[string]bool            // members that Muster made, and that no person made anew since
 	took    map[string]bool            // members of base that Muster took away
 	revoked map[string]bool            // members that Muster took away, and that none but introducers made anew since
+	removed map[string]bool            // devices that Muster took away because a template removes them, as it still does
 	along   map[string]bool            // devices that no template named when one last wanted them
 }
 
@@ -36,7 +37,7 @@ const (
 func newRules(doc flat) *rules {
 	return &rules{base: maps.Clone(doc), wrote: map[string]map[string]bool{}, last: map[string]string{},
 		mine: map[string]bool{}, took: map[string]bool{}, along: map[string]bool{},
-		revoked: map[string]bool{}}
+		revoked: map[string]bool{}, removed: map[string]bool{}}
 }
 
 // isMember tells a membership from a leaf: folders.ID, devices.ID, folders.ID.devices.ID, remoteIgnoredDevices.ID.
@@ -213,6 +214,17 @@ func (r *rules) forget(member string) {
 	maps.DeleteFunc(r.wrote, func(place string, _ map[string]bool) bool { return in(place) })
 	maps.DeleteFunc(r.mine, func(place string, _ bool) bool { return in(place) })
 	maps.DeleteFunc(r.took, func(place string, _ bool) bool { return in(place) })
+}
+
+// remove notes which devices are gone because a template removes them: whoever brings one back, Muster takes it away
+// again without a question, until the template is gone. removes tells the devices that templates remove now.
+func (r *rules) remove(before, after flat, removes map[string]bool) {
+	for place := range before {
+		if id, ok := strings.CutPrefix(place, "devices."); ok && isMember(place) && after[place] == "" && removes[id] {
+			r.removed[place] = true
+		}
+	}
+	maps.DeleteFunc(r.removed, func(place string, _ bool) bool { return !removes[strings.TrimPrefix(place, "devices.")] })
 }
 
 // written is what Muster did: rule 3.

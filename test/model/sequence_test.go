@@ -211,7 +211,9 @@ func (s *sequence) awaitIdle() {
 	s.value = s.person.has()
 	after := s.project(s.value)
 	s.loses(after)
-	s.noVanished(s.doc, after)
+	removes := s.folded().revoked
+	s.noVanished(s.doc, after, removes)
+	s.rules.remove(s.doc, after, removes)
 	s.rules.written(s.doc, after)
 	s.doc = after
 	if wrong := s.check(); len(wrong) > 0 {

@@ -150,7 +150,7 @@ func (r restore) record(ctx context.Context, database store.Options, content bac
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
 	ctx = fleet.WithActor(ctx, "restore")
-	if err := opened.Record(ctx, "restore", "", "backup of "+content.CreatedAt.Format(time.RFC3339)); err != nil {
+	if err := opened.RecordRestore(ctx, "backup of "+content.CreatedAt.Format(time.RFC3339)); err != nil {
 		return revived, err
 	}
 	if revived.Tokens, err = opened.Tokens(ctx); err != nil {

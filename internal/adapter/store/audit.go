@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,6 +23,18 @@ func (s *Store) Record(ctx context.Context, what, subject, detail string) error 
 	})
 	return err
 }
+
+// RecordRestore records that the database was filled from a backup. It also empties the rosters of sessions and log-in
+// links, because Load deleted the rows: none that was valid when the backup was made counts when it is put back.
+func (s *Store) RecordRestore(ctx context.Context, detail string) error {
+	_, err := write(ctx, s, "record the restore", func(t *tx) (none struct{}, err error) {
+		t.record("restore", "", detail)
+		return none, errors.Join(t.changeRoster(sessionRows, emptied), t.changeRoster(linkRows, emptied))
+	})
+	return err
+}
+
+func emptied(r roster) { clear(r) }
 
 const selectAudit = `SELECT id, at, who, what, subject, detail, previous, hash FROM audit`
 

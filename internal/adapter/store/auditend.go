@@ -290,9 +290,12 @@ func (t *tx) recordLoss(home homeEnds, stored fleet.AuditEnds, opened bool) (err
 	}
 	beginTables(&ends)
 	ends.LastID, ends.LastHash = newest.LastID, newest.LastHash
+	if err := t.endEverySession(&ends); err != nil {
+		return err
+	}
 	t.store.known.replace(beginningAs(ends, stored))
 	t.record("audit.loss", "", t.store.loss.now().String())
-	return t.endEverySession()
+	return nil
 }
 
 // lose puts a loss in force: from then on nothing is written to daemons, until an admin accepts the loss.
@@ -313,9 +316,7 @@ func (s *Store) lose(loss Loss) {
 // after the commit, but the end file names it before. Otherwise, after a crash in between, the next start would find
 // nothing wrong in the database: the entries of this transaction follow the known ends. ends are those that were put
 // back.
-//
-// In the same transaction all sessions and log-in links end: those that are there came back with the older database.
-func (t *tx) loseWhileRunning(known, ends fleet.AuditEnds) error {
+func (t *tx) loseWhileRunning(known, ends fleet.AuditEnds) {
 	loss := Loss{From: min(ends.LastID+1, known.LastID), To: known.LastID}
 	if isOlder(ends, known) {
 		loss.From = known.LastID + 1
@@ -331,13 +332,6 @@ func (t *tx) loseWhileRunning(known, ends fleet.AuditEnds) error {
 		t.store.model.apply([]func(*contents){func(c *contents) { c.observed = true }})
 		go t.store.writer.tell(fleet.Committed{Registry: true, Modes: true})
 	})
-	return t.endEverySession()
-}
-
-// endEverySession ends all sessions and deletes all log-in links. A session or link that ended after an older database
-// was copied is there again once that database is put back.
-func (t *tx) endEverySession() error {
-	return errors.Join(t.exec(`DELETE FROM sessions`), t.exec(`DELETE FROM login_links`))
 }
 
 // Loss returns, as an impairment, the loss that nobody has accepted yet. It returns nil without such a loss.

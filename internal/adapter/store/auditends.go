@@ -49,7 +49,8 @@ func (t *tx) auditEnds() (ends fleet.AuditEnds, ok bool, err error) {
 	}
 	if lost {
 		if ok {
-			if err := t.loseWhileRunning(known, ends); err != nil {
+			t.loseWhileRunning(known, ends)
+			if err := t.endEverySession(&known); err != nil { // They came back with the older database.
 				return ends, false, err
 			}
 		}

@@ -88,7 +88,7 @@ const (
 // LoginLink returns the log-in link whose secret text has this hash. It returns a not-found error if the link was used
 // or replaced, has expired or was not written by Muster.
 func (s *Store) LoginLink(ctx context.Context, hash string) (fleet.LoginLink, error) {
-	links, in, err := readWithRoster(ctx, s, linkRows, func() ([]keptLink, error) {
+	links, in, err := readListed(ctx, s, linkRows, func() ([]keptLink, error) {
 		return collect(ctx, pool{s.reads}, scanLink, selectLinks, hash)
 	})
 	switch {

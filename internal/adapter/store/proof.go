@@ -30,12 +30,8 @@ const (
 // until the transaction ends, so that two processes never decide by the same proof at once. ok is false if there is no
 // such proof or it does not open.
 func (t *tx) proof(name string, into any) (ok bool, err error) {
-	var sealed []byte
-	err = t.row(`UPDATE proofs SET body = body WHERE name = $1 RETURNING body`, name).Scan(&sealed)
-	if absent(err) {
-		return false, nil
-	}
-	if err != nil {
+	sealed, err := t.lockProof(name)
+	if err != nil || sealed == nil {
 		return false, err
 	}
 	if err := t.store.openProof(name, sealed, into); err != nil {
@@ -43,6 +39,16 @@ func (t *tx) proof(name string, into any) (ok bool, err error) {
 		return false, nil
 	}
 	return true, nil
+}
+
+// lockProof locks a proof's row until the transaction ends, and returns the proof as it is stored, still sealed. It
+// returns nil if there is no such proof.
+func (t *tx) lockProof(name string) (sealed []byte, err error) {
+	err = t.row(`UPDATE proofs SET body = body WHERE name = $1 RETURNING body`, name).Scan(&sealed)
+	if absent(err) {
+		return nil, nil
+	}
+	return sealed, err
 }
 
 const putProof = `INSERT INTO proofs (name, body) VALUES ($1, $2)

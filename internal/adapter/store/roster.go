@@ -77,16 +77,20 @@ func (t *tx) putRoster(table string, rows roster, ends fleet.AuditEnds) error {
 // roster reads and opens the roster of a table. If it is not the roster that Muster wrote last, rows is empty and ok
 // is false.
 func (t *tx) roster(table string) (rows roster, ok bool, err error) {
-	opened, err := t.proof(table, &rows)
+	ends, known, err := t.auditEnds() // This comes first, because it may empty the roster (see endEverySession).
 	if err != nil {
 		return nil, false, err
 	}
-	ends, known, err := t.auditEnds()
-	if _, listed := ends.Rosters[table]; err == nil && known && !opened && !listed {
+	sealed, err := t.lockProof(table)
+	if err != nil {
+		return nil, false, err
+	}
+	if _, listed := ends.Rosters[table]; known && sealed == nil && !listed {
 		return roster{}, true, nil // The database is from before the version in which the table got a roster.
 	}
-	if err != nil || !opened || ends.Rosters[table] != rows.sum() {
-		return roster{}, false, err
+	if wrong := t.store.openProof(table, sealed, &rows); wrong != nil || ends.Rosters[table] != rows.sum() {
+		t.store.log.Error(alteredRoster, logkey.Proof, table, logkey.Err(wrong))
+		return roster{}, false, nil
 	}
 	return rows, true, nil
 }
@@ -131,6 +135,18 @@ func readWithRoster[T any](ctx context.Context, s *Store, table string, read fun
 		Message: "the rows change too often to be read", Hint: tryAgain}
 }
 
+// readListed is readWithRoster for a read that finds the rows that a caller names. If there are none, it does not read
+// the roster, so that a guess costs little.
+func readListed[T any](ctx context.Context, s *Store, table string, read func() ([]T, error)) ([]T, roster, error) {
+	rows, err := read()
+	if err != nil || len(rows) == 0 {
+		return nil, nil, err
+	}
+	return readWithRoster(ctx, s, table, read)
+}
+
+const alteredRoster = "the roster of a table is not as Muster wrote it: its rows give nothing"
+
 // sealedRoster reads the roster of a table and the ends of the audit at one moment, and returns both sealed. A missing
 // one is nil.
 func (s *Store) sealedRoster(ctx context.Context, table string) (rows, ends []byte, err error) {
@@ -156,8 +172,7 @@ func (s *Store) openRoster(ctx context.Context, table string, sealed, sealedEnds
 			return rows, err
 		}
 	}
-	s.log.Error("the roster of a table is not as Muster wrote it: its rows give nothing", logkey.Proof, table,
-		logkey.Err(wrong))
+	s.log.Error(alteredRoster, logkey.Proof, table, logkey.Err(wrong))
 	return roster{}, nil
 }
 

@@ -83,7 +83,7 @@ func (s *Store) SessionByHash(ctx context.Context, hash string) (fleet.Session, 
 	if hash == "" {
 		return fleet.Session{}, noSession()
 	}
-	sessions, in, err := readWithRoster(ctx, s, sessionRows, func() ([]sessionRow, error) {
+	sessions, in, err := readListed(ctx, s, sessionRows, func() ([]sessionRow, error) {
 		return collect(ctx, pool{s.reads}, scanSession, selectSessions+` WHERE s.hash = $1 OR s.previous_hash = $1`, hash)
 	})
 	if err != nil {

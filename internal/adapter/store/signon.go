@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -152,28 +153,27 @@ func (s *Store) SignOut(ctx context.Context, out fleet.SignedOut) ([]fleet.Sessi
 		if err := t.useOnce(out.Token, out.TokenUntil); err != nil {
 			return nil, err
 		}
-		ended, err := t.sessionsOf(out)
+		condition, args := endedBy(out)
+		ended, err := collect(t.ctx, t.session, func(row scanner) (fleet.Session, error) {
+			kept, err := scanSession(row)
+			return kept.Session, err
+		}, selectSessions+` WHERE `+condition, args...)
 		for _, session := range ended {
 			t.who = session.User
 			t.record("logout", session.User, "at the provider of single sign-on, the session from "+session.Address)
-			if err := t.deleteSessions(`id = $1`, session.ID); err != nil {
-				return nil, err
-			}
 		}
-		return ended, err
+		return ended, errors.Join(err, t.deleteSessions(`id IN (SELECT s.id FROM sessions s JOIN users u ON u.name = s.user_name
+			WHERE `+condition+`)`, args...))
 	})
 }
 
-// sessionsOf returns the sessions that a log-out ends.
-func (t *tx) sessionsOf(out fleet.SignedOut) ([]fleet.Session, error) {
-	condition := `u.subject = $2 AND u.subject <> '' AND ($3 = '' OR s.provider_session IN ($3, ''))`
+// endedBy returns the condition for the sessions s, of users u, that a log-out ends, with its arguments.
+func endedBy(out fleet.SignedOut) (condition string, args []any) {
+	args = []any{out.Person.Issuer, out.Person.Subject, out.Session}
 	if out.Person.Subject == "" {
-		condition = `$2 = '' AND u.subject <> '' AND s.provider_session = $3 AND s.provider_session <> ''`
+		return `u.issuer = $1 AND $2 = '' AND u.subject <> '' AND s.provider_session = $3 AND s.provider_session <> ''`, args
 	}
-	return collect(t.ctx, t.session, func(row scanner) (fleet.Session, error) {
-		kept, err := scanSession(row)
-		return kept.Session, err
-	}, selectSessions+` WHERE u.issuer = $1 AND `+condition, out.Person.Issuer, out.Person.Subject, out.Session)
+	return `u.issuer = $1 AND u.subject = $2 AND u.subject <> '' AND ($3 = '' OR s.provider_session IN ($3, ''))`, args
 }
 
 // signOnSwitch is the name of the row of the table meta that disables single sign-on, whatever the server's options

@@ -28,6 +28,7 @@ import (
 // Server is one running PostgreSQL.
 type Server struct {
 	dir       string
+	lock      *os.File         // the lock of dir: see newFolder
 	run       func() *exec.Cmd // makes a process of the server
 	process   *exec.Cmd        // nil while it does not run
 	output    bytes.Buffer     // may be read when ended
@@ -48,11 +49,11 @@ func Start() (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp(memory(), "pg") // short: a socket's path has at most 107 bytes
+	dir, lock, err := newFolder(memory())
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{dir: dir}
+	s := &Server{dir: dir, lock: lock}
 	if major(filepath.Join(bin, "initdb")) >= 15 {
 		s.strategy = " STRATEGY FILE_COPY"
 	}
@@ -115,7 +116,7 @@ func (s *Server) Continue(tb testing.TB) {
 }
 
 // Stop ends the server and removes the cluster.
-func (s *Server) Stop() error { return errors.Join(s.end(), os.RemoveAll(s.dir)) }
+func (s *Server) Stop() error { return errors.Join(s.end(), os.RemoveAll(s.dir), s.lock.Close()) }
 
 func (s *Server) end() error {
 	if s.process == nil {

@@ -222,11 +222,12 @@ func (s *sequence) awaitIdle() {
 	s.history = append(s.history, s.value)
 }
 
-// notSaved are the members that the daemon has in its memory only: it loses them when it starts anew.
+// notSaved are the members that the daemon has in its memory only: it loses them when it starts anew. What Muster took
+// away by then is in neither, and not lost.
 func (s *sequence) notSaved() (members []string) {
-	disk := s.project(s.person.daemon.Saved())
+	disk, memory := s.project(s.person.daemon.Saved()), s.project(s.person.daemon.Config())
 	for place := range s.doc {
-		if isMember(place) && disk[place] == "" {
+		if isMember(place) && disk[place] == "" && memory[place] != "" {
 			members = append(members, place)
 		}
 	}

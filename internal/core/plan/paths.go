@@ -183,27 +183,32 @@ var programDirectories = []string{"AppData", "Library", "bin", "ProgramData", "A
 var programDirectoriesOfHome = []string{"Applications", "go", "snap", "scoop", "anaconda3", "miniconda3", "perl5",
 	"Cookies", "NetHood", "PrintHood", "Recent", "Templates", "My Documents", "My Music", "My Pictures", "My Videos"}
 
-// isProgramDirectory reports whether location `at` lies in a directory of programs or, on Windows, is the user's
-// documents, where PowerShell runs files. The documents may lie in OneDrive.
-func (s *system) isProgramDirectory(at location) bool {
+// programDirectory returns why location `at` is in the reach of programs: it is a directory of programs or lies in one,
+// or, on Windows, it is the user's documents, where PowerShell runs files. The documents may lie in OneDrive. It
+// returns "" for other locations.
+func (s *system) programDirectory(at location) string {
+	const isOne = "is a directory of programs or lies in one"
 	oneOf := func(names []string) func(string) bool {
 		return func(name string) bool {
 			return slices.ContainsFunc(names, func(other string) bool { return equalNames(name, other) })
 		}
 	}
 	if at.hasName(s.namesOfHome(at), oneOf(programDirectories)) {
-		return true
+		return isOne
 	}
 	if !at.within(s.home) {
-		return false
+		return ""
 	}
 	inHome := at.names[len(s.home.names):]
 	for len(inHome) > 0 && s.windows && holdsDocuments(inHome[0]) {
 		if inHome = inHome[1:]; len(inHome) == 0 {
-			return true
+			return "contains directories from which PowerShell runs files"
 		}
 	}
-	return len(inHome) > 0 && oneOf(programDirectoriesOfHome)(inHome[0])
+	if len(inHome) > 0 && oneOf(programDirectoriesOfHome)(inHome[0]) {
+		return isOne
+	}
+	return ""
 }
 
 // holdsDocuments reports whether a directory of this name in a profile of Windows is the user's documents or OneDrive.
@@ -216,9 +221,10 @@ func holdsDocuments(name string) bool {
 // whyNotForAuthors returns why a folder at location `at` waits for consent if a template of an author asks for it; ""
 // if it does not.
 func (g guard) whyNotForAuthors(s *system, at location, p place) string {
+	if why := s.programDirectory(at); why != "" {
+		return why
+	}
 	switch {
-	case s.isProgramDirectory(at):
-		return "is, contains or lies in a directory of programs"
 	case !s.inRoots(at, g.facts.Roots):
 		return outsideRoots + g.rootsInWords()
 	case g.wasSynced(s, at):

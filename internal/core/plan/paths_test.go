@@ -140,7 +140,7 @@ func TestTheReasonOfAHoldNamesTheTemplateAndTheRemedy(t *testing.T) {
 		`{"path": "/srv/new"}`: "its path is outside the folder roots (~); template 12 was not last saved by an " +
 			"admin: an admin consents, or saves the template, or adds a root: muster folder-roots add /srv/new",
 		`{"path": "/srv/it's; new"}`: `muster folder-roots add '/srv/it'\''s; new'`,
-		`{"path": "~/bin/x"}`: "its path is, contains or lies in a directory of programs; template 12 was not last " +
+		`{"path": "~/bin/x"}`: "its path is a directory of programs or lies in one; template 12 was not last " +
 			"saved by an admin: an admin consents, or saves the template",
 	} {
 		c := guardScene(t)
@@ -167,7 +167,7 @@ func TestTheReasonOfAHoldNamesTheVarsThatAnAuthorSaved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "its path is, contains or lies in a directory of programs; template 12 reads vars that were not last " +
+	want := "its path is a directory of programs or lies in one; template 12 reads vars that were not last " +
 		`saved by an admin (root of tag "office"; name of device A): an admin consents, or saves the vars`
 	if got := p.Changes[0].Reason; got != want {
 		t.Errorf("the reason is %q, want %q", got, want)

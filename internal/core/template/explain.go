@@ -24,15 +24,20 @@ func syntaxError(text string, err error) *fleet.Error {
 	}
 	at := spotOf(e.Pos)
 	line := lineOf(text, at.line)
-	if found := jinja.FindStringIndex(line); found != nil {
+	code := withoutTexts(line)
+	if found := jinja.FindStringIndex(code); found != nil {
 		return invalid(spot{at.line, utf8.RuneCountInString(line[:found[0]]) + 1}, jinjaMessage(line[found[0]:found[1]]),
 			`Write the value without braces, as in "/srv/" + device.label.`)
 	}
-	if said := wordOfPython(line, e.Msg); said != nil {
+	if said := wordOfPython(code, e.Msg); said != nil {
 		return invalid(at, said.message, said.hint)
 	}
 	for _, c := range otherLanguages {
-		found := c.line.FindStringIndex(line)
+		in := code
+		if c.line == backslash {
+			in = line
+		}
+		found := c.line.FindStringIndex(in)
 		if found == nil || !strings.Contains(e.Msg, c.parser) {
 			continue
 		}
@@ -60,6 +65,20 @@ func lineOf(text string, line int) string {
 		return ""
 	}
 	return strings.TrimRight(lines[line-1], "\r")
+}
+
+// quotedOrComment matches a text between quotes on one line, or a comment to the end of the line.
+var quotedOrComment = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|#.*`)
+
+// withoutTexts returns a line of a program with blanks in the place of what stands between quotes and of a comment.
+// What is left stays where it was.
+func withoutTexts(line string) string {
+	return quotedOrComment.ReplaceAllStringFunc(line, func(found string) string {
+		if found[0] == '#' {
+			return strings.Repeat(" ", len(found))
+		}
+		return found[:1] + strings.Repeat(" ", len(found)-2) + found[:1]
+	})
 }
 
 // opensBlock matches a line that has to end with a colon.
@@ -138,7 +157,7 @@ var otherLanguages = []struct {
 	{regexp.MustCompile(``), "unindent does not match", explanation{
 		"this line is indented less than the line before it, and like no earlier line",
 		"Give all lines of a block the same blanks at the beginning."}},
-	{regexp.MustCompile(`\\`), "invalid escape sequence", explanation{"a backslash in a text begins an escape",
+	{backslash, "invalid escape sequence", explanation{"a backslash in a text begins an escape",
 		`Write \\ for each backslash, as in "C:\\Sync".`}},
 	{
 		regexp.MustCompile(``),
@@ -147,6 +166,9 @@ var otherLanguages = []struct {
 			`Close the quote, or write """ around a text of several lines.`},
 	},
 }
+
+// backslash is the only one of these expressions that is about what stands between quotes.
+var backslash = regexp.MustCompile(`\\`)
 
 // fString matches the beginning of an f-string, simpleFString one that has only names between its braces.
 var (
@@ -258,70 +280,6 @@ var failures = []struct {
 	},
 	{regexp.MustCompile(`index \S+ out of range`), "Ask first: list[0] if list else otherwise."},
 	{regexp.MustCompile(`not in dict|key .* not in`), `Write .get("name", otherwise).`},
-}
-
-// jinja matches a placeholder or a statement of Jinja, Ansible and Go templates.
-var jinja = regexp.MustCompile(`\{\{-?\s*[.$]?[A-Za-z_][\w.$]*(\[[^{}\[\]]*\]|\([^{}()]*\))?\s*(\|[^{}]*)?-?\}\}|` +
-	`\{%-?\s*[a-z]+\b[^{}]*%\}`)
-
-const jinjaHint = "Write a program, as in: def template(device): return \"/srv/\" + device.label."
-
-// commentLine matches a line that is a comment, in HJSON and in programs.
-var commentLine = regexp.MustCompile(`(?m)^[ \t]*(#|//).*$`)
-
-// findJinja makes the fault for the first placeholder of another template language in a text, or nil. It looks at no
-// lines that are comments.
-func findJinja(text string) *fault {
-	at := jinja.FindStringIndex(commentLine.ReplaceAllStringFunc(text, func(line string) string {
-		return strings.Repeat(" ", len(line))
-	}))
-	if at == nil {
-		return nil
-	}
-	return &fault{at: at[0], reached: at[1], final: true, hint: jinjaHint, message: jinjaMessage(text[at[0]:at[1]])}
-}
-
-func jinjaMessage(placeholder string) string {
-	return fmt.Sprintf("%s is a placeholder of another template language (Jinja, Ansible, Go), and nothing fills it in",
-		shorten(placeholder))
-}
-
-// jinjaIn finds a placeholder of another template language in a text of a program. message is "" without one.
-func jinjaIn(text *syntax.Literal) (at spot, message, hint string) {
-	found := jinja.FindStringIndex(text.Raw)
-	if found == nil || text.Token != syntax.STRING {
-		return spot{}, "", ""
-	}
-	within := position(text.Raw, found[0])
-	at = spotOf(text.TokenPos)
-	if within.line == 1 {
-		at.column += within.column - 1
-	} else {
-		at = spot{at.line + within.line - 1, within.column}
-	}
-	return at, jinjaMessage(text.Raw[found[0]:found[1]]), withoutBraces(text.Raw)
-}
-
-// oneFact matches a text with one name between the braces of Jinja.
-var oneFact = regexp.MustCompile(`^"([^"\\{}]*)\{\{\s*([A-Za-z_][\w.]*)\s*\}\}([^"\\{}]*)"$`)
-
-// withoutBraces says what to write for a text with a placeholder.
-func withoutBraces(raw string) string {
-	if strings.Contains(raw, "{%") {
-		return `Write conditions and loops as a program has them, as in "a" if device.os == "linux" else "b".`
-	}
-	parts := oneFact.FindStringSubmatch(raw)
-	if parts == nil || raw != shorten(raw) {
-		return `Put texts and values together with +, as in "/srv/" + device.label.`
-	}
-	var sum []string
-	if parts[1] != "" {
-		sum = append(sum, `"`+parts[1]+`"`)
-	}
-	if sum = append(sum, parts[2]); parts[3] != "" {
-		sum = append(sum, `"`+parts[3]+`"`)
-	}
-	return fmt.Sprintf("Write %s.", strings.Join(sum, " + "))
 }
 
 // factsMeant gives, for names that other tools use, the fact that has the value here.

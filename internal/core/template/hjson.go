@@ -21,13 +21,17 @@ func readHJSON(text string) (hjsonText, *fault) {
 	if err == nil {
 		err = r.refusal
 	}
-	return hjsonText{value: value, secrets: r.secrets}, err
+	if err != nil {
+		return hjsonText{}, err
+	}
+	return hjsonText{value: value, secrets: r.secrets, jinja: r.jinja}, nil
 }
 
 // hjsonText is the result of reading a text.
 type hjsonText struct {
 	value   stconfig.Value
 	secrets []secretUse
+	jinja   *fault // the first placeholder of another template language in a name or value, or nil
 }
 
 // secretUse is the place of one "${secret:NAME}" in a text.
@@ -44,6 +48,7 @@ type hjsonReader struct {
 	// the first part that is valid HJSON but refused; it is returned only when the rest of the text is valid
 	refusal *fault
 	secrets []secretUse
+	jinja   *fault  // see hjsonText
 	seek    *sought // segments that Locate searches for; nil: no search
 	places  *places // positions of names and list members; nil: positions are not recorded
 	// unbounded is set for a Document: the number of values and of names in an object has no limit.
@@ -215,6 +220,7 @@ func (r *hjsonReader) object(open int, braces bool) (stconfig.Value, *fault) {
 			return stconfig.Value{}, err
 		}
 		r.unique(seen, name, start)
+		r.findJinja(name, start)
 		if err := r.white(); err != nil {
 			return stconfig.Value{}, err
 		}

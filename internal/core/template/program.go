@@ -63,7 +63,11 @@ func Compile(text string) (*Program, error) {
 	}
 	read, hjsonFault := readHJSON(text)
 	if programFault == nil || isNoProgram(programFault) {
-		if f := findJinja(text); f != nil && (hjsonFault == nil || !isExpression(text)) {
+		f := read.jinja
+		if hjsonFault != nil && !isExpression(text) {
+			f = findJinja(text)
+		}
+		if f != nil {
 			return nil, f.error(text)
 		}
 	}

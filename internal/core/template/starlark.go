@@ -179,20 +179,14 @@ func checkTree(file *syntax.File) error {
 	var details []fleet.Detail
 	hint := ""
 	wrong := func(at spot, message string) { details = append(details, detail(at, message)) }
-	other := map[syntax.Expr]bool{} // texts in which braces mean something else, or that are no value
+	meant := meantBraces(file)
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.LoadStmt:
 			wrong(spotOf(n.Load), "a template cannot load other files")
 			hint = "Write the function into the template itself."
-		case *syntax.ExprStmt:
-			other[n.X] = true
-		case *syntax.CallExpr:
-			if called, ok := n.Fn.(*syntax.DotExpr); ok && called.Name.Name == "format" {
-				other[called.X] = true // "{{x}}".format() gives {x}.
-			}
 		case *syntax.Literal:
-			if at, message, instead := jinjaIn(n); message != "" && !other[n] {
+			if at, message, instead := jinjaIn(n); message != "" && !meant[n] {
 				wrong(at, message)
 				hint = cmp.Or(hint, instead)
 			}

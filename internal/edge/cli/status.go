@@ -117,10 +117,7 @@ func (c *statusCommand) fleet(ctx context.Context, env *environment, server *cli
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	held, err := heldGroups(ctx, server, states)
-	if err != nil {
-		return err
-	}
+	held := heldGroups(ctx, env, server, states)
 	p := newPainter(ctx, server, env.Out, "auto")
 	p.heldInFleet(held)
 	if p.err != nil {
@@ -159,10 +156,7 @@ func (c *statusCommand) values(ctx context.Context, env *environment, server *cl
 	if err != nil {
 		return err
 	}
-	held, err := heldGroups(ctx, server, states)
-	if err != nil {
-		return err
-	}
+	held := heldGroups(ctx, env, server, states)
 	var names []string
 	for _, s := range states {
 		if c.All || !well(s.DeviceState) {

@@ -430,7 +430,7 @@ func TestStatusSaysFirstWhatIsWrongWithFiles(t *testing.T) {
 	overview := api.Overview{Trouble: trouble, Folders: api.FolderCounts{"all": 4, "stopped": 3, "upToDate": 1}}
 	states := []api.ListedState{{DeviceID: idNAS, DeviceState: api.DeviceState{Connection: "online",
 		Configuration: "inSync", Reason: "all is well"}}}
-	address, _ := serving(t, map[string]any{"overview": overview, "states": states,
+	address, _ := serving(t, map[string]any{"overview": overview, "states": states, "consents": []api.HeldGroup{},
 		"devices": []api.Device{{DeviceID: idNAS, Label: "nas"}}})
 	code, out, errs := run(t, "status", "--server", address, "--token", "x")
 	const first = "FOLDER STOPPED: 2 devices\n  nas (P56IOI7), folder photos: the daemon stopped the folder: folder " +
@@ -464,5 +464,33 @@ func TestStatusOfATagShowedTheTroubleOfTheWholeFleet(t *testing.T) {
 		if got := asked["overview"]; got != "q=n&tag=home" {
 			t.Errorf("%v asked for the overview of %q", how, got)
 		}
+	}
+}
+
+// Held changes of a device that failed were not shown, without any the list was null, and the whole status ended when
+// they could not be read.
+func TestStatusShowsWhatIsHeldOnEveryDevice(t *testing.T) {
+	answers := map[string]any{
+		"overview": api.Overview{}, "devices": []api.Device{{DeviceID: idLaptop, Label: "laptop"}},
+		"states": []api.ListedState{{DeviceID: idLaptop, DeviceState: api.DeviceState{Connection: "online",
+			Configuration: "failed", Reason: "the daemon refused it"}}},
+		"consents": heldInTwoPlaces(),
+	}
+	status := func(arguments ...string) (out, errs string) {
+		address, _ := serving(t, answers)
+		_, out, errs = run(t, append([]string{"status", "--server", address, "--token", "x"}, arguments...)...)
+		return out, errs
+	}
+	if out, errs := status(); !strings.Contains(out, "Held until a person answers:\nOn 1 device:\n  laptop (AIR6LPZ)\n") {
+		t.Errorf("got %s%s", out, errs)
+	}
+	answers["consents"] = []api.HeldGroup{}
+	if out, errs := status("-o", "json"); !strings.Contains(out, `"held": []`) {
+		t.Errorf("got %s%s", out, errs)
+	}
+	delete(answers, "consents")
+	if out, errs := status(); !strings.Contains(errs, "Warning: the held changes are not shown: ") ||
+		!strings.Contains(out, "\n1 device.\n") {
+		t.Errorf("got %s%s", out, errs)
 	}
 }

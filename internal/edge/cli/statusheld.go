@@ -2,29 +2,38 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"muster/api"
 	"muster/client"
-	"muster/internal/fleet"
 )
 
 // shownGroups is how many groups of held changes `muster status` shows.
 const shownGroups = 10
 
-// heldGroups returns the groups of equal held changes that change one of these devices.
-func heldGroups(ctx context.Context, server *client.Client, states []api.ListedState) ([]api.HeldGroup, error) {
-	isHeld := map[string]bool{}
-	for _, s := range states {
-		isHeld[s.DeviceID] = s.Configuration == string(fleet.ConfigHeld)
+// heldGroups returns the groups of equal held changes that change one of these devices, whatever state the device is
+// in. If the server does not tell them, heldGroups prints a warning: the rest of the status is shown all the same.
+func heldGroups(ctx context.Context, env *environment, server *client.Client,
+	states []api.ListedState) []api.HeldGroup {
+	held := []api.HeldGroup{} // A program gets [] and not null.
+	if len(states) == 0 {
+		return held
 	}
-	if !slices.ContainsFunc(states, func(s api.ListedState) bool { return isHeld[s.DeviceID] }) {
-		return nil, nil
+	isListed := map[string]bool{}
+	for _, s := range states {
+		isListed[s.DeviceID] = true
 	}
 	groups, err := server.Consents(ctx)
-	return slices.DeleteFunc(groups, func(g api.HeldGroup) bool {
-		return !slices.ContainsFunc(g.Changes, func(c api.HeldChange) bool { return isHeld[c.DeviceID] })
-	}), err
+	if err != nil {
+		fmt.Fprintf(env.Err, "Warning: the held changes are not shown: %s\n", printable(err.Error()))
+	}
+	for _, g := range groups {
+		if slices.ContainsFunc(g.Changes, func(c api.HeldChange) bool { return isListed[c.DeviceID] }) {
+			held = append(held, g)
+		}
+	}
+	return held
 }
 
 // heldInFleet prints each group of held changes: whom it changes, and whom and what it names.

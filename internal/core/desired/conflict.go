@@ -156,10 +156,13 @@ func member(v stconfig.Value, name string) stconfig.Value {
 	}
 	for one := range v.Values() {
 		id := one.Get("deviceID").Str()
-		if canonical, err := fleet.ParseDeviceID(id); err == nil {
-			id = string(canonical)
-		}
 		if id == name || one.Get("id").Str() == name {
+			return one
+		}
+		if id == "" {
+			continue
+		}
+		if canonical, err := fleet.ParseDeviceID(id); err == nil && string(canonical) == name {
 			return one
 		}
 	}

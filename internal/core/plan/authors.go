@@ -157,10 +157,8 @@ func (g guard) startOf(key stconfig.Key, after stconfig.Value) (starts []stconfi
 		add(g.admins())
 	}
 	forced := starts[0]
-	for _, f := range stconfig.Forces(after) {
-		if f.Key.HasPrefix(key) {
-			forced = stconfig.ReplaceAt(key, forced, f.Key, f.Keep)
-		}
+	for _, f := range stconfig.ForcesIn(after, key) {
+		forced = stconfig.ReplaceAt(key, forced, f.Key, f.Keep)
 	}
 	return append(starts, forced)
 }

@@ -104,6 +104,15 @@ func Forces(doc Value) []Forced {
 	return all
 }
 
+// ForcesIn is Forces for one folder or device of the document, without looking at the others.
+func ForcesIn(doc Value, member Key) []Forced {
+	of := InFolder
+	if member.At(0).Name == "devices" {
+		of = InDevice
+	}
+	return forcesIn(of, member, asked{Lookup(doc, member), versionOf(doc), hasPassword(doc.Get("gui"))})
+}
+
 func forcesIn(of Holder, key Key, object asked) []Forced {
 	var found []Forced
 	for _, rule := range forces {

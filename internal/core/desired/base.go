@@ -44,8 +44,10 @@ func (f *fold) start(member stconfig.Key, defaults stconfig.Value) stconfig.Valu
 		}
 	}
 	for _, r := range f.records {
-		gone := !stconfig.Lookup(f.Observed, r.key).Exists() // The values that others set in it are gone, too.
-		if r.Kind != fleet.BaseMade || len(r.inner) == 0 || !member.HasPrefix(r.key) || gone {
+		if r.Kind != fleet.BaseMade || len(r.inner) == 0 || !member.HasPrefix(r.key) {
+			continue
+		}
+		if !stconfig.Lookup(f.Observed, r.key).Exists() { // The values that others set in it are gone, too.
 			continue
 		}
 		for _, e := range r.inner {

@@ -21,13 +21,14 @@ func readHJSON(text string) (hjsonText, *fault) {
 	if err == nil {
 		err = r.refusal
 	}
-	return hjsonText{value: value, secrets: r.secrets}, err
+	return hjsonText{value: value, secrets: r.secrets, jinja: r.jinja}, err
 }
 
 // hjsonText is the result of reading a text.
 type hjsonText struct {
 	value   stconfig.Value
 	secrets []secretUse
+	jinja   *fault // the first placeholder of another template language in a name or text; nil: none
 }
 
 // secretUse is the place of one "${secret:NAME}" in a text.
@@ -43,6 +44,7 @@ type hjsonReader struct {
 	values int
 	// the first part that is valid HJSON but refused; it is returned only when the rest of the text is valid
 	refusal *fault
+	jinja   *fault // the first placeholder of another template language in a name or text
 	secrets []secretUse
 	seek    *sought // segments that Locate searches for; nil: no search
 	places  *places // positions of names and list members; nil: positions are not recorded
@@ -215,6 +217,7 @@ func (r *hjsonReader) object(open int, braces bool) (stconfig.Value, *fault) {
 			return stconfig.Value{}, err
 		}
 		r.unique(seen, name, start)
+		r.placeholder(name, start)
 		if err := r.white(); err != nil {
 			return stconfig.Value{}, err
 		}

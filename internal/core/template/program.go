@@ -1,6 +1,7 @@
 package template
 
 import (
+	"cmp"
 	"maps"
 	"regexp"
 	"slices"
@@ -62,12 +63,18 @@ func Compile(text string) (*Program, error) {
 		programFault = err
 	}
 	read, hjsonFault := readHJSON(text)
-	if programFault == nil || isNoProgram(programFault) {
-		if f := findJinja(text); f != nil && (hjsonFault == nil || !isExpression(text)) {
+	if hjsonFault != nil && (programFault == nil || isNoProgram(programFault)) && !isExpression(text) {
+		f := jinjaAround(text, hjsonFault.at)
+		if hjsonFault.bare {
+			f = cmp.Or(f, read.jinja)
+		}
+		if f != nil {
 			return nil, f.error(text)
 		}
 	}
 	switch {
+	case hjsonFault == nil && read.jinja != nil:
+		return nil, read.jinja.error(text)
 	case hjsonFault == nil:
 		if err := checkAmbiguous(text); err != nil {
 			return nil, err

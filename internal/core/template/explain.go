@@ -23,11 +23,11 @@ func syntaxError(text string, err error) *fleet.Error {
 		return invalid(spot{}, err.Error(), placeHint)
 	}
 	at := spotOf(e.Pos)
-	line := lineOf(text, at.line)
-	if found := jinja.FindStringIndex(line); found != nil {
-		return invalid(spot{at.line, utf8.RuneCountInString(line[:found[0]]) + 1}, jinjaMessage(line[found[0]:found[1]]),
-			`Write the value without braces, as in "/srv/" + device.label.`)
+	if f := jinjaAround(text, offsetOf(text, at)); f != nil {
+		f.hint = `Write the value without braces, as in "/srv/" + device.label.`
+		return f.error(text)
 	}
+	line := lineOf(text, at.line)
 	if said := wordOfPython(line, e.Msg); said != nil {
 		return invalid(at, said.message, said.hint)
 	}

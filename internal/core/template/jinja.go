@@ -26,12 +26,40 @@ func jinjaFault(text string, start, end int) *fault {
 // jinjaAround makes the fault for a placeholder of another template language at the place of another fault, which it
 // explains. It returns nil without one. The text may be in any language.
 func jinjaAround(text string, at int) *fault {
+	code := ""
 	for _, found := range jinja.FindAllStringIndex(text, -1) {
-		if at >= found[0] && at <= found[1] {
+		if at < found[0] || at > found[1] {
+			continue
+		}
+		if code == "" {
+			code = blanked(text)
+		}
+		if code[found[0]] == '{' {
 			return jinjaFault(text, found[0], found[1])
 		}
 	}
 	return nil
+}
+
+// blanked returns a program in which blanks stand for the comments. Every byte that is left keeps its place.
+func blanked(text string) string {
+	out, s := []byte(text), nestingScan{text: text}
+	for s.at < len(text) {
+		switch start, c := s.at, text[s.at]; {
+		case c == '#':
+			if s.at = strings.IndexByte(text[start:], '\n') + start; s.at < start {
+				s.at = len(text)
+			}
+			for i := start; i < s.at; i++ {
+				out[i] = ' '
+			}
+		case isQuote(c):
+			s.quoted(c)
+		default:
+			s.at++
+		}
+	}
+	return string(out)
 }
 
 // placeholder remembers a placeholder of another template language in a name or a text that the reader read from start

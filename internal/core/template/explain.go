@@ -27,12 +27,16 @@ func syntaxError(text string, err error) *fleet.Error {
 		f.hint = `Write the value without braces, as in "/srv/" + device.label.`
 		return f.error(text)
 	}
-	line := lineOf(text, at.line)
-	if said := wordOfPython(line, e.Msg); said != nil {
+	line, code := lineOf(text, at.line), lineOf(blanked(text, true), at.line)
+	if said := wordOfPython(code, e.Msg); said != nil {
 		return invalid(at, said.message, said.hint)
 	}
 	for _, c := range otherLanguages {
-		found := c.line.FindStringIndex(line)
+		where := code
+		if c.line == backslash {
+			where = line
+		}
+		found := c.line.FindStringIndex(where)
 		if found == nil || !strings.Contains(e.Msg, c.parser) {
 			continue
 		}
@@ -100,8 +104,11 @@ var statementsOfPython = map[string]explanation{
 	"yield":  {"a template has no yield", "Collect the values in a list and return it."},
 }
 
-// otherLanguages are what people bring along from other languages: how the line looks, and a part of what the parser
-// says of it.
+// backslash matches what begins an escape. It is searched within quotes too.
+var backslash = regexp.MustCompile(`\\`)
+
+// otherLanguages are what people bring along from other languages: how the line looks, apart from what stands in quotes
+// and comments, and a part of what the parser says of it.
 var otherLanguages = []struct {
 	line   *regexp.Regexp
 	parser string
@@ -122,7 +129,7 @@ var otherLanguages = []struct {
 	{regexp.MustCompile(`^\s*elseif\b`), "", explanation{"Starlark has no elseif", "Write `elif condition:`."}},
 	{regexp.MustCompile(`\bis\b`), "got is", explanation{"Starlark has no `is`", "Write == or !=."}},
 	{regexp.MustCompile(`\bis\b`), "without else", explanation{"Starlark has no `is`", "Write == or !=."}},
-	{regexp.MustCompile(`\b[^=!<>]=([^=]|$)`), "got '='", explanation{"one = gives a value to a name",
+	{regexp.MustCompile(`[^=!<>]=([^=]|$)`), "got '='", explanation{"one = gives a value to a name",
 		"Write == to compare."}},
 	{
 		regexp.MustCompile(`\{[^:{}]*,`),
@@ -138,7 +145,7 @@ var otherLanguages = []struct {
 	{regexp.MustCompile(``), "unindent does not match", explanation{
 		"this line is indented less than the line before it, and like no earlier line",
 		"Give all lines of a block the same blanks at the beginning."}},
-	{regexp.MustCompile(`\\`), "invalid escape sequence", explanation{"a backslash in a text begins an escape",
+	{backslash, "invalid escape sequence", explanation{"a backslash in a text begins an escape",
 		`Write \\ for each backslash, as in "C:\\Sync".`}},
 	{
 		regexp.MustCompile(``),

@@ -32,7 +32,7 @@ func jinjaAround(text string, at int) *fault {
 			continue
 		}
 		if code == "" {
-			code = blanked(text)
+			code = blanked(text, false)
 		}
 		if code[found[0]] == '{' {
 			return jinjaFault(text, found[0], found[1])
@@ -41,22 +41,31 @@ func jinjaAround(text string, at int) *fault {
 	return nil
 }
 
-// blanked returns a program in which blanks stand for the comments. Every byte that is left keeps its place.
-func blanked(text string) string {
+// blanked returns a program in which blanks stand for the comments, and with texts also for what is between quotes.
+// Every byte that is left keeps its place.
+func blanked(text string, texts bool) string {
 	out, s := []byte(text), nestingScan{text: text}
 	for s.at < len(text) {
-		switch start, c := s.at, text[s.at]; {
+		start, keep := s.at, 0
+		switch c := text[s.at]; {
 		case c == '#':
 			if s.at = strings.IndexByte(text[start:], '\n') + start; s.at < start {
 				s.at = len(text)
 			}
-			for i := start; i < s.at; i++ {
-				out[i] = ' '
-			}
 		case isQuote(c):
 			s.quoted(c)
+			s.at = min(s.at, len(text))
+			if keep = 1; !texts {
+				continue
+			}
 		default:
 			s.at++
+			continue
+		}
+		for i := start + keep; i < s.at-keep; i++ {
+			if text[i] != '\n' {
+				out[i] = ' '
+			}
 		}
 	}
 	return string(out)

@@ -285,7 +285,7 @@ func (c *planCommand) runDir(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	_, _, planned, err := planDir(ctx, env, server, c.File, c.fleetFlags, allowing{})
+	_, _, planned, err := planDir(ctx, env, server, c.File, c.fleetFlags, c.allowing)
 	if err != nil {
 		return err
 	}

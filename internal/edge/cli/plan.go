@@ -26,6 +26,7 @@ const maxPlanFile = 4 << 20
 type planCommand struct {
 	connection
 	fleetFlags
+	allowing
 	paging
 	File   string `short:"f" help:"Directory with the fleet as files; or a JSON or HJSON file with what might change: templates {new, changed, deleted} and tags {added, removed}; - is standard input." required:"" placeholder:"FILE"`
 	Output string `short:"o" env:"-" help:"For a directory: text, json, or markdown for a merge request." default:"text" enum:"text,json,markdown"`
@@ -65,6 +66,7 @@ func (c *planCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
+	body.AllowFailing = body.AllowFailing || c.AllowFailing
 	server, err := c.client()
 	if err != nil {
 		return err

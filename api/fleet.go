@@ -103,7 +103,7 @@ type PlanFleet struct {
 	Assertions  []Assertion                  `json:"assertions,omitzero" nullable:"false" doc:"What must be true of the plan"`
 	Keep        bool                         `json:"keep,omitempty" doc:"Keep the assertions with the source: they are checked whenever somebody plans or makes a change that touches their devices"`
 
-	AllowFailing bool `json:"allowFailing,omitempty" doc:"Take it even where no plan could be made any more for a device that has one now, and with values of a wrong type or words that daemons take for others; else the answer is 422 and names them"`
+	AllowFailing bool `json:"allowFailing,omitempty" doc:"Accept the change even where no plan could be made any more for a device that has one now, and with values of a wrong type or units that daemons read as bytes; else the answer is 422 and names them"`
 }
 
 // PlanFleetDevice is a registered device as files ask for it.

@@ -9,7 +9,7 @@ type WhatIf struct {
 
 	Revocations *WhatIfRevocations `json:"revocations,omitempty" doc:"Devices that might be revoked"`
 
-	AllowFailing bool `json:"allowFailing,omitempty" doc:"Take it even where no plan could be made any more for a device that has one now, and with values of a wrong type or words that daemons take for others; else the answer is 422 and names them"`
+	AllowFailing bool `json:"allowFailing,omitempty" doc:"Accept the change even where no plan could be made any more for a device that has one now, and with values of a wrong type or units that daemons read as bytes; else the answer is 422 and names them"`
 }
 
 // WhatIfTemplates are templates that might come, change or go.

@@ -13,7 +13,7 @@ import (
 //
 // A name is known by the identifier that binds it first.
 type textFlow struct {
-	values    map[*syntax.Ident][]syntax.Expr   // what a name may hold, or a part of it
+	values    map[*syntax.Ident][]syntax.Expr   // Names may hold these expressions, or parts of them.
 	passed    map[*syntax.Ident][]*syntax.Ident // names that are arguments for a parameter
 	filled    map[*syntax.Ident]bool            // names on which format, replace or % is used
 	functions map[*syntax.Ident]function

@@ -117,7 +117,7 @@ func (c *statusCommand) fleet(ctx context.Context, env *environment, server *cli
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	held, err := heldGroups(ctx, server, states)
+	held, err := heldGroups(ctx, env, server, states)
 	if err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func (c *statusCommand) values(ctx context.Context, env *environment, server *cl
 	if err != nil {
 		return err
 	}
-	held, err := heldGroups(ctx, server, states)
+	held, err := heldGroups(ctx, env, server, states)
 	if err != nil {
 		return err
 	}

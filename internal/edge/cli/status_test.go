@@ -430,7 +430,7 @@ func TestStatusSaysFirstWhatIsWrongWithFiles(t *testing.T) {
 	overview := api.Overview{Trouble: trouble, Folders: api.FolderCounts{"all": 4, "stopped": 3, "upToDate": 1}}
 	states := []api.ListedState{{DeviceID: idNAS, DeviceState: api.DeviceState{Connection: "online",
 		Configuration: "inSync", Reason: "all is well"}}}
-	address, _ := serving(t, map[string]any{"overview": overview, "states": states,
+	address, _ := serving(t, map[string]any{"overview": overview, "states": states, "consents": []api.HeldGroup{},
 		"devices": []api.Device{{DeviceID: idNAS, Label: "nas"}}})
 	code, out, errs := run(t, "status", "--server", address, "--token", "x")
 	const first = "FOLDER STOPPED: 2 devices\n  nas (P56IOI7), folder photos: the daemon stopped the folder: folder " +

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"muster/api"
@@ -12,19 +13,32 @@ import (
 // shownGroups is how many groups of held changes `muster status` shows.
 const shownGroups = 10
 
-// heldGroups returns the groups of equal held changes that change one of these devices.
-func heldGroups(ctx context.Context, server *client.Client, states []api.ListedState) ([]api.HeldGroup, error) {
-	isHeld := map[string]bool{}
-	for _, s := range states {
-		isHeld[s.DeviceID] = s.Configuration == string(fleet.ConfigHeld)
-	}
-	if !slices.ContainsFunc(states, func(s api.ListedState) bool { return isHeld[s.DeviceID] }) {
-		return nil, nil
+// heldGroups returns the groups of equal held changes that change one of these devices, whatever the device's state.
+// Where they cannot be read, it prints a warning and returns none: the rest of the status is shown all the same.
+func heldGroups(ctx context.Context, env *environment, server *client.Client,
+	states []api.ListedState) ([]api.HeldGroup, error) {
+	if len(states) == 0 {
+		return []api.HeldGroup{}, nil
 	}
 	groups, err := server.Consents(ctx)
-	return slices.DeleteFunc(groups, func(g api.HeldGroup) bool {
-		return !slices.ContainsFunc(g.Changes, func(c api.HeldChange) bool { return isHeld[c.DeviceID] })
-	}), err
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		fmt.Fprintf(env.Err, "Warning: the held changes could not be read: %s\n", printable(fleet.Reason(err)))
+		return []api.HeldGroup{}, nil
+	}
+	listed := map[string]bool{}
+	for _, s := range states {
+		listed[s.DeviceID] = true
+	}
+	shown := []api.HeldGroup{}
+	for _, g := range groups {
+		if slices.ContainsFunc(g.Changes, func(c api.HeldChange) bool { return listed[c.DeviceID] }) {
+			shown = append(shown, g)
+		}
+	}
+	return shown, nil
 }
 
 // heldInFleet prints each group of held changes: whom it changes, and whom and what it names.

@@ -216,7 +216,7 @@ func (w *world) foldOn(t *testing.T, system string, r recipe) stconfig.Value {
 	folded, err := desired.Fold(desired.Input{Device: stconfig.SampleID, Observed: stconfig.Sample(),
 		Templates: templates,
 		Evaluate: func(t fleet.Template, config stconfig.Value) (desired.Fragment, error) {
-			program, err := template.Compile(t.Text)
+			program, err := template.CompileNew(t.Text)
 			if err != nil {
 				return desired.Fragment{}, err
 			}

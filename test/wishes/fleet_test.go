@@ -126,7 +126,7 @@ func (f *someFleet) add(name, text string) (warnings []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	program, err := template.Compile(file.Text)
+	program, err := template.CompileNew(file.Text)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -33,6 +34,7 @@ type digest [sha256.Size]byte
 // described is what is known about a text.
 type described struct {
 	program program
+	refusal error // why the text may not be saved although it can be evaluated
 	err     error
 }
 
@@ -58,11 +60,11 @@ func (o outcome) footprint() int64 {
 	return n
 }
 
-// Describe finds what a program reads. It runs nothing. The error of a text that is no template is a *fleet.Error with
-// line and column.
+// Describe finds what a program reads that is about to be saved. It runs nothing. The error of a text that is no
+// template, or that template.Program.Refusal refuses, is a *fleet.Error with line and column.
 func (p *Pool) Describe(ctx context.Context, text string) (fleet.Inputs, error) {
 	d, err := p.describe(ctx, text, sha256.Sum256([]byte(text)))
-	return d.Reads, err
+	return d.program.Reads, cmp.Or(err, d.refusal)
 }
 
 // Evaluate runs one template for one device, or answers from the cache. What is wrong with the template, a broken
@@ -101,10 +103,11 @@ type evaluation struct {
 func (p *Pool) newEvaluation(ctx context.Context, r Request) (*evaluation, error) {
 	e := &evaluation{pool: p, text: r.Text, digest: sha256.Sum256([]byte(r.Text)),
 		sharedInputs: p.sharedInputsFor(r.Fleet, r.Secrets)}
-	var err error
-	if e.program, err = p.describe(ctx, r.Text, e.digest); err != nil {
+	d, err := p.describe(ctx, r.Text, e.digest)
+	if err != nil {
 		return nil, err
 	}
+	e.program = d.program
 	reads, key := e.program.Reads, append([]byte(nil), e.digest[:]...)
 	for _, input := range []struct {
 		read   bool
@@ -295,13 +298,13 @@ func (e *evaluation) outcome(ctx context.Context, k kind, body string) (outcome,
 }
 
 // describe compiles a text in a worker, once.
-func (p *Pool) describe(ctx context.Context, text string, d digest) (program, error) {
+func (p *Pool) describe(ctx context.Context, text string, d digest) (described, error) {
 	if known, ok := p.programs.get(d); ok {
-		return known.program, known.err
+		return known, known.err
 	}
 	for retries := 0; ; retries++ {
 		if err := p.blockedFor(d); err != nil {
-			return program{}, err
+			return described{}, err
 		}
 		var known described
 		death, err := p.talk(ctx, func(w *worker) error {
@@ -313,16 +316,16 @@ func (p *Pool) describe(ctx context.Context, text string, d digest) (program, er
 		})
 		switch {
 		case err != nil:
-			return program{}, err
+			return described{}, err
 		case death == nil:
 			p.programs.put(d, known, 1<<10)
-			return known.program, known.err
+			return known, known.err
 		case death.cause != "":
 			broken := limitError(death.cause)
 			p.countFailure(d, broken)
-			return program{}, broken
+			return described{}, broken
 		case retries == maxRetries:
-			return program{}, unavailable(death.err)
+			return described{}, unavailable(death.err)
 		}
 	}
 }
@@ -333,6 +336,13 @@ func decodeDescription(k kind, body string) (described, error) {
 	case kindResult:
 		if err := json.Unmarshal([]byte(body), &known.program); err != nil {
 			return known, fmt.Errorf("read what a program is: %w", err)
+		}
+		if known.program.Refusal != nil {
+			refusal, _, err := decodeError(string(known.program.Refusal))
+			if err != nil {
+				return known, fmt.Errorf("read why a text may not be saved: %w", err)
+			}
+			known.program.Refusal, known.refusal = nil, refusal
 		}
 		return known, nil
 	case kindError:

@@ -44,6 +44,7 @@ type usage struct {
 type program struct {
 	Language template.Language `json:"language"`
 	Reads    fleet.Inputs      `json:"reads"`
+	Refusal  json.RawMessage   `json:"refusal,omitempty"` // wireError: why the text may not be saved; none: it may
 }
 
 // wireError is a *fleet.Error without its cause, which stays where it arose.

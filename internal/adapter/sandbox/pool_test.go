@@ -90,6 +90,23 @@ func TestErrorsKeepTheirPlace(t *testing.T) {
 	}
 }
 
+// A template that an earlier version saved goes on although its text may not be saved any more.
+func TestARefusedTextIsEvaluated(t *testing.T) {
+	p := running(t, Options{})
+	const text = "def template(device):\n  return \"{{ x }}\""
+	for range 2 { // the second time from the cache
+		got := evaluate(t, p, Request{Text: text})
+		if got.Value.Str() != "{{ x }}" {
+			t.Errorf("got %s", got.Value.JSON())
+		}
+		reads, err := p.Describe(within(t, patience), text)
+		var e *fleet.Error
+		if !errors.As(err, &e) || e.Code != fleet.CodeInvalid || e.Details[0].Line != 2 || e.Hint == "" || !reads.Known {
+			t.Errorf("Describe: got %+v, %+v", reads, err)
+		}
+	}
+}
+
 // What a program does not look at does not make it run again; what it looks at does.
 func TestCachedByWhatIsRead(t *testing.T) {
 	linux, other := template.Facts{DeviceID: "A", OS: "linux", Label: "a"},

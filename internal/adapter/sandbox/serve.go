@@ -118,7 +118,11 @@ func (s *server) compile(body string) error {
 		return s.answer(kindError, encodeError(err, false))
 	}
 	s.programs[number] = p
-	answer, err := json.Marshal(program{p.Language(), p.Reads()})
+	is := program{Language: p.Language(), Reads: p.Reads()}
+	if err := p.Refusal(); err != nil {
+		is.Refusal = encodeError(err, false)
+	}
+	answer, err := json.Marshal(is)
 	if err != nil {
 		return fmt.Errorf("describe program: %w", err)
 	}

@@ -28,7 +28,7 @@ func CheckMade(t fleet.Template, key stconfig.Key, made template.Result) error {
 
 // CheckStrictly is CheckMade for a change that is planned before it is saved, unless the caller allows what fails. It
 // also refuses values whose JSON type is not that of the field, because no device with such a template would get a
-// plan, and words that daemons take for other words.
+// plan, and units that daemons read as bytes.
 func CheckStrictly(t fleet.Template, key stconfig.Key, made template.Result) error {
 	if err := CheckMade(t, key, made); err != nil || made.Language != template.HJSON {
 		return err

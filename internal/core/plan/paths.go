@@ -183,32 +183,37 @@ var programDirectories = []string{"AppData", "Library", "bin", "ProgramData", "A
 var programDirectoriesOfHome = []string{"Applications", "go", "snap", "scoop", "anaconda3", "miniconda3", "perl5",
 	"Cookies", "NetHood", "PrintHood", "Recent", "Templates", "My Documents", "My Music", "My Pictures", "My Videos"}
 
-// programDirectory returns why location `at` is in the reach of programs: it is a directory of programs or lies in one,
-// or, on Windows, it is the user's documents, where PowerShell runs files. The documents may lie in OneDrive. It
-// returns "" for other locations.
-func (s *system) programDirectory(at location) string {
-	const isOne = "is a directory of programs or lies in one"
-	oneOf := func(names []string) func(string) bool {
-		return func(name string) bool {
-			return slices.ContainsFunc(names, func(other string) bool { return equalNames(name, other) })
+// toPrograms returns how location `at` stands to a directory of programs: "is", "contains" or "lies in"; "" if it has
+// nothing to do with one. On Windows the user's documents, which may lie in OneDrive, contain one: PowerShell runs
+// files there.
+func (s *system) toPrograms(at location) string {
+	isOrLiesIn := func(names, directories []string) string {
+		for i, name := range names {
+			switch {
+			case !slices.ContainsFunc(directories, func(other string) bool { return equalNames(name, other) }):
+			case i == len(names)-1:
+				return "is"
+			default:
+				return "lies in"
+			}
 		}
-	}
-	if at.hasName(s.namesOfHome(at), oneOf(programDirectories)) {
-		return isOne
-	}
-	if !at.within(s.home) {
 		return ""
+	}
+	if how := isOrLiesIn(at.names[s.namesOfHome(at):], programDirectories); how != "" || !at.within(s.home) {
+		return how
 	}
 	inHome := at.names[len(s.home.names):]
 	for len(inHome) > 0 && s.windows && holdsDocuments(inHome[0]) {
 		if inHome = inHome[1:]; len(inHome) == 0 {
-			return "contains directories from which PowerShell runs files"
+			return "contains"
 		}
 	}
-	if len(inHome) > 0 && oneOf(programDirectoriesOfHome)(inHome[0]) {
-		return isOne
+	switch how := isOrLiesIn(inHome[:min(1, len(inHome))], programDirectoriesOfHome); {
+	case how != "" && len(inHome) > 1:
+		return "lies in"
+	default:
+		return how
 	}
-	return ""
 }
 
 // holdsDocuments reports whether a directory of this name in a profile of Windows is the user's documents or OneDrive.
@@ -221,10 +226,10 @@ func holdsDocuments(name string) bool {
 // whyNotForAuthors returns why a folder at location `at` waits for consent if a template of an author asks for it; ""
 // if it does not.
 func (g guard) whyNotForAuthors(s *system, at location, p place) string {
-	if why := s.programDirectory(at); why != "" {
-		return why
-	}
+	how := s.toPrograms(at)
 	switch {
+	case how != "":
+		return how + " a directory of programs"
 	case !s.inRoots(at, g.facts.Roots):
 		return outsideRoots + g.rootsInWords()
 	case g.wasSynced(s, at):

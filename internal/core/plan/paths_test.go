@@ -140,7 +140,7 @@ func TestTheReasonOfAHoldNamesTheTemplateAndTheRemedy(t *testing.T) {
 		`{"path": "/srv/new"}`: "its path is outside the folder roots (~); template 12 was not last saved by an " +
 			"admin: an admin consents, or saves the template, or adds a root: muster folder-roots add /srv/new",
 		`{"path": "/srv/it's; new"}`: `muster folder-roots add '/srv/it'\''s; new'`,
-		`{"path": "~/bin/x"}`: "its path is a directory of programs or lies in one; template 12 was not last " +
+		`{"path": "~/bin/x"}`: "its path lies in a directory of programs; template 12 was not last " +
 			"saved by an admin: an admin consents, or saves the template",
 	} {
 		c := guardScene(t)
@@ -156,6 +156,38 @@ func TestTheReasonOfAHoldNamesTheTemplateAndTheRemedy(t *testing.T) {
 	}
 }
 
+// The reason said "is, contains or lies in", whichever of them it was.
+func TestTheReasonOfAHoldSaysHowThePathStandsToPrograms(t *testing.T) {
+	unix, windows := fleet.System{OS: "linux", PathSeparator: "/", Tilde: "/home/user"},
+		fleet.System{OS: "windows", PathSeparator: `\`, Tilde: `C:\Users\User`}
+	for _, c := range []struct {
+		system     fleet.System
+		path, want string
+	}{
+		{unix, "~/bin", "is"}, {unix, "~/bin/x", "lies in"}, {unix, "~/a/node_modules", "is"},
+		{unix, "/data/node_modules/a/b", "lies in"}, {unix, "~/bin/x/bin", "lies in"},
+		{unix, "~/go", "is"}, {unix, "~/go/src", "lies in"}, {unix, "~/a/go", ""}, {unix, "~/a", ""},
+		{unix, "~/Documents", ""}, {windows, "~/Documents", "contains"}, {windows, "~/OneDrive - x/Documents", "contains"},
+		{windows, "~/Documents/My Music", "is"}, {windows, "~/Documents/PowerShell/x", "lies in"},
+		{windows, `D:\Startup\x`, "lies in"}, {windows, `D:\a`, ""},
+	} {
+		scene := guardScene(t)
+		scene.facts.System, scene.facts.Roots = c.system, []string{"~", "/data", `D:\`}
+		_, p, err := scene.plan([]fleet.Template{{ID: 12, Op: fleet.OpMerge, Key: "folders.new",
+			Text: fmt.Sprintf(`{"path": %q}`, c.path), SavedRole: fleet.RoleAuthor}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		how, _, held := strings.Cut(strings.TrimPrefix(p.Changes[0].Reason, "its path "), " a directory of programs;")
+		if !held {
+			how = ""
+		}
+		if how != c.want {
+			t.Errorf("%s %s: got %q, want %q: %s", c.system.OS, c.path, how, c.want, p.Changes[0].Reason)
+		}
+	}
+}
+
 // An admin's template whose vars an author saved was named as one that no admin saved.
 func TestTheReasonOfAHoldNamesTheVarsThatAnAuthorSaved(t *testing.T) {
 	c := guardScene(t)
@@ -167,7 +199,7 @@ func TestTheReasonOfAHoldNamesTheVarsThatAnAuthorSaved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "its path is a directory of programs or lies in one; template 12 reads vars that were not last " +
+	want := "its path lies in a directory of programs; template 12 reads vars that were not last " +
 		`saved by an admin (root of tag "office"; name of device A): an admin consents, or saves the vars`
 	if got := p.Changes[0].Reason; got != want {
 		t.Errorf("the reason is %q, want %q", got, want)

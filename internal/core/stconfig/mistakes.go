@@ -25,7 +25,7 @@ const (
 	StrangeValue                    // a daemon accepts the value and ignores it
 	RefusedValue                    // no daemon accepts the value
 	WrongType                       // the value has another JSON type than the field, so no plan can be made with it
-	WrongWord                       // every daemon accepts the value and takes it for a different one
+	WrongWord                       // every daemon accepts the value and reads a different one: an unknown unit is bytes
 )
 
 // maxMistakes bounds the mistakes that are reported for one value.

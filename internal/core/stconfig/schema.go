@@ -36,7 +36,7 @@ type shape struct {
 
 	// for a String: says why a text is most probably a mistake, or ""; nil: every text is allowed
 	mistake func(string) string
-	misread bool     // String: every daemon takes a text with a mistake for another text
+	misread bool     // String: every daemon reads a text with a mistake as another text
 	choices []string // String: all values that a daemon knows; it replaces an unknown one by its default, or panics
 }
 

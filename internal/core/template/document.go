@@ -32,6 +32,8 @@ func ReadDocument(text string) (Document, error) {
 	switch {
 	case err == nil && r.refusal != nil:
 		err = r.refusal
+	case err == nil && r.yaml != nil:
+		err = r.yaml
 	case err == nil && len(r.secrets) > 0:
 		err = &fault{at: r.secrets[0].at, message: "a secret cannot stand here", hint: "Only templates use secrets."}
 	}

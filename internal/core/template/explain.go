@@ -23,21 +23,20 @@ func syntaxError(text string, err error) *fleet.Error {
 		return invalid(spot{}, err.Error(), placeHint)
 	}
 	at := spotOf(e.Pos)
-	line := lineOf(text, at.line)
-	code := withoutTexts(line)
-	if found := jinja.FindStringIndex(code); found != nil {
-		return invalid(spot{at.line, utf8.RuneCountInString(line[:found[0]]) + 1}, jinjaMessage(line[found[0]:found[1]]),
-			`Write the value without braces, as in "/srv/" + device.label.`)
+	if f := jinjaAround(text, offsetOf(text, at)); f != nil {
+		f.hint = `Write the value without braces, as in "/srv/" + device.label.`
+		return f.error(text)
 	}
+	line, code := lineOf(text, at.line), lineOf(blanked(text, true), at.line)
 	if said := wordOfPython(code, e.Msg); said != nil {
 		return invalid(at, said.message, said.hint)
 	}
 	for _, c := range otherLanguages {
-		in := code
+		where := code
 		if c.line == backslash {
-			in = line
+			where = line
 		}
-		found := c.line.FindStringIndex(in)
+		found := c.line.FindStringIndex(where)
 		if found == nil || !strings.Contains(e.Msg, c.parser) {
 			continue
 		}
@@ -119,8 +118,11 @@ var statementsOfPython = map[string]explanation{
 	"yield":  {"a template has no yield", "Collect the values in a list and return it."},
 }
 
-// otherLanguages are what people bring along from other languages: how the line looks, and a part of what the parser
-// says of it.
+// backslash matches what begins an escape. It is searched within quotes too.
+var backslash = regexp.MustCompile(`\\`)
+
+// otherLanguages are what people bring along from other languages: how the line looks, apart from what stands in quotes
+// and comments, and a part of what the parser says of it.
 var otherLanguages = []struct {
 	line   *regexp.Regexp
 	parser string
@@ -141,7 +143,7 @@ var otherLanguages = []struct {
 	{regexp.MustCompile(`^\s*elseif\b`), "", explanation{"Starlark has no elseif", "Write `elif condition:`."}},
 	{regexp.MustCompile(`\bis\b`), "got is", explanation{"Starlark has no `is`", "Write == or !=."}},
 	{regexp.MustCompile(`\bis\b`), "without else", explanation{"Starlark has no `is`", "Write == or !=."}},
-	{regexp.MustCompile(`\b[^=!<>]=([^=]|$)`), "got '='", explanation{"one = gives a value to a name",
+	{regexp.MustCompile(`[^=!<>]=([^=]|$)`), "got '='", explanation{"one = gives a value to a name",
 		"Write == to compare."}},
 	{
 		regexp.MustCompile(`\{[^:{}]*,`),

@@ -21,17 +21,15 @@ func readHJSON(text string) (hjsonText, *fault) {
 	if err == nil {
 		err = r.refusal
 	}
-	if err != nil {
-		return hjsonText{}, err
-	}
-	return hjsonText{value: value, secrets: r.secrets, jinja: r.jinja}, nil
+	return hjsonText{value: value, secrets: r.secrets, jinja: r.jinja, yaml: r.yaml}, err
 }
 
 // hjsonText is the result of reading a text.
 type hjsonText struct {
 	value   stconfig.Value
 	secrets []secretUse
-	jinja   *fault // the first placeholder of another template language in a name or value, or nil
+	// the first parts that nobody means, although HJSON has them: a placeholder of Jinja, a member as in YAML; or nil
+	jinja, yaml *fault
 }
 
 // secretUse is the place of one "${secret:NAME}" in a text.
@@ -47,6 +45,8 @@ type hjsonReader struct {
 	values int
 	// the first part that is valid HJSON but refused; it is returned only when the rest of the text is valid
 	refusal *fault
+	jinja   *fault // the first placeholder of another template language in a name or text
+	yaml    *fault // the first member that reads like YAML
 	secrets []secretUse
 	jinja   *fault  // see hjsonText
 	seek    *sought // segments that Locate searches for; nil: no search
@@ -156,14 +156,14 @@ func (r *hjsonReader) value() (stconfig.Value, *fault) {
 	}
 }
 
-// asYAML refuses a member that reads like YAML. Its value ends here.
+// asYAML remembers a member that reads like YAML. Its value ends here.
 func (r *hjsonReader) asYAML(name string, colon int) {
 	written := strings.TrimLeft(r.text[colon:r.at], " \t\r\n")
 	start := r.at - len(written)
 	below := strings.Contains(r.text[colon:start], "\n")
-	if f := readsAsYAML(name, strings.TrimSpace(written), below); f != nil && r.refusal == nil {
+	if f := readsAsYAML(name, strings.TrimSpace(written), below); f != nil && r.yaml == nil {
 		f.at, f.reached = start, r.at
-		r.refusal = f
+		r.yaml = f
 	}
 }
 
@@ -220,7 +220,7 @@ func (r *hjsonReader) object(open int, braces bool) (stconfig.Value, *fault) {
 			return stconfig.Value{}, err
 		}
 		r.unique(seen, name, start)
-		r.findJinja(name, start)
+		r.placeholder(name, start)
 		if err := r.white(); err != nil {
 			return stconfig.Value{}, err
 		}

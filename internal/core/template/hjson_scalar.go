@@ -230,7 +230,7 @@ func (r *hjsonReader) textValue(s string, at int) stconfig.Value {
 	if r.seek != nil && !r.seek.found && s == r.seek.text {
 		r.seek.found, r.seek.at = true, at
 	}
-	r.findJinja(s, at)
+	r.placeholder(s, at)
 	if !strings.Contains(s, secretMark) {
 		return stconfig.Text(s)
 	}

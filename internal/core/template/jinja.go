@@ -3,7 +3,6 @@ package template
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	"go.starlark.net/syntax"
@@ -15,49 +14,83 @@ var jinja = regexp.MustCompile(`\{\{-?\s*[.$]?[A-Za-z_][\w.$]*(\[[^{}\[\]]*\]|\(
 
 const jinjaHint = "Write a program, as in: def template(device): return \"/srv/\" + device.label."
 
-// comment matches a comment of HJSON, unless it is within a text between quotes.
-var comment = regexp.MustCompile(`(?m)(?:^|[ \t])(?:#|//).*$|(?s)/\*.*?\*/`)
-
-// findJinja makes the fault for the first placeholder of another template language in a text that is no HJSON, or nil.
-// It looks at no comments.
-func findJinja(text string) *fault {
-	code := comment.ReplaceAllStringFunc(text, func(found string) string { return strings.Repeat(" ", len(found)) })
-	at := jinja.FindStringIndex(code)
-	if at == nil {
-		return nil
-	}
-	return jinjaFault(at[0], text[at[0]:at[1]])
-}
-
-func jinjaFault(at int, placeholder string) *fault {
-	return &fault{at: at, reached: at + len(placeholder), final: true, hint: jinjaHint, message: jinjaMessage(placeholder)}
-}
-
-// findJinja notes the first placeholder of another template language in what was read as HJSON: in s, a name or value
-// that starts at a byte of the text.
-func (r *hjsonReader) findJinja(s string, at int) {
-	found := jinja.FindString(s)
-	if found == "" || r.jinja != nil {
-		return
-	}
-	if within := strings.Index(r.text[at:], found); within >= 0 { // It is not there if it was written with escapes.
-		at += within
-	}
-	r.jinja = jinjaFault(at, found)
-}
-
 func jinjaMessage(placeholder string) string {
 	return fmt.Sprintf("%s is a placeholder of another template language (Jinja, Ansible, Go), and nothing fills it in",
 		shorten(placeholder))
 }
 
+func jinjaFault(text string, start, end int) *fault {
+	return &fault{at: start, reached: end, final: true, hint: jinjaHint, message: jinjaMessage(text[start:end])}
+}
+
+// jinjaAround makes the fault for a placeholder of another template language at the place of another fault, which it
+// explains. It returns nil without one. The text may be in any language.
+func jinjaAround(text string, at int) *fault {
+	code := ""
+	for _, found := range jinja.FindAllStringIndex(text, -1) {
+		if at < found[0] || at > found[1] {
+			continue
+		}
+		if code == "" {
+			code = blanked(text, false)
+		}
+		if code[found[0]] == '{' {
+			return jinjaFault(text, found[0], found[1])
+		}
+	}
+	return nil
+}
+
+// blanked returns a program in which blanks stand for the comments, and with texts also for what is between quotes.
+// Every byte that is left keeps its place.
+func blanked(text string, texts bool) string {
+	out, s := []byte(text), nestingScan{text: text}
+	for s.at < len(text) {
+		start, keep := s.at, 0
+		switch c := text[s.at]; {
+		case c == '#':
+			if s.at = strings.IndexByte(text[start:], '\n') + start; s.at < start {
+				s.at = len(text)
+			}
+		case isQuote(c):
+			s.quoted(c)
+			s.at = min(s.at, len(text))
+			if keep = 1; !texts {
+				continue
+			}
+		default:
+			s.at++
+			continue
+		}
+		for i := start + keep; i < s.at-keep; i++ {
+			if text[i] != '\n' {
+				out[i] = ' '
+			}
+		}
+	}
+	return string(out)
+}
+
+// placeholder remembers a placeholder of another template language in a name or a text that the reader read from start
+// to its place. read is what it read.
+func (r *hjsonReader) placeholder(read string, start int) {
+	if r.jinja != nil || !strings.Contains(read, "{{") && !strings.Contains(read, "{%") {
+		return
+	}
+	found := jinja.FindString(read)
+	if found == "" {
+		return
+	}
+	if within := strings.Index(r.text[start:r.at], found); within >= 0 {
+		start += within
+	}
+	r.jinja = &fault{at: start, reached: start, final: true, hint: jinjaHint, message: jinjaMessage(found)}
+}
+
 // jinjaIn finds a placeholder of another template language in a text of a program. message is "" without one.
 func jinjaIn(text *syntax.Literal) (at spot, message, hint string) {
-	if text.Token != syntax.STRING {
-		return spot{}, "", ""
-	}
 	found := jinja.FindStringIndex(text.Raw)
-	if found == nil {
+	if found == nil || text.Token != syntax.STRING {
 		return spot{}, "", ""
 	}
 	within := position(text.Raw, found[0])
@@ -90,60 +123,4 @@ func withoutBraces(raw string) string {
 		sum = append(sum, `"`+parts[3]+`"`)
 	}
 	return fmt.Sprintf("Write %s.", strings.Join(sum, " + "))
-}
-
-// searches are the methods of a text that look for their arguments in it.
-var searches = []string{"replace", "find", "rfind", "index", "rindex", "count", "startswith", "endswith", "split",
-	"rsplit", "partition", "rpartition", "strip", "lstrip", "rstrip", "removeprefix", "removesuffix"}
-
-// meantBraces returns the texts of a program in which braces are not those of another template language: texts that are
-// filled in by format(), % or replace(), also by way of a name, texts that are looked for or compared, and texts that
-// are no value, such as the description of a function.
-func meantBraces(file *syntax.File) map[syntax.Expr]bool {
-	meant := map[syntax.Expr]bool{}
-	filled := map[string]bool{} // names of texts that are filled in
-	given := map[string][]syntax.Expr{}
-	fill := func(text syntax.Expr) {
-		meant[text] = true
-		if name, ok := text.(*syntax.Ident); ok {
-			filled[name.Name] = true
-		}
-	}
-	syntax.Walk(file, func(n syntax.Node) bool {
-		switch n := n.(type) {
-		case *syntax.ExprStmt:
-			meant[n.X] = true
-		case *syntax.AssignStmt:
-			if name, ok := n.LHS.(*syntax.Ident); ok {
-				given[name.Name] = append(given[name.Name], n.RHS)
-			}
-		case *syntax.BinaryExpr:
-			switch n.Op {
-			case syntax.PERCENT:
-				fill(n.X)
-			case syntax.IN, syntax.NOT_IN, syntax.EQL, syntax.NEQ:
-				meant[n.X], meant[n.Y] = true, true
-			}
-		case *syntax.CallExpr:
-			called, ok := n.Fn.(*syntax.DotExpr)
-			if !ok {
-				break
-			}
-			if called.Name.Name == "format" || called.Name.Name == "replace" {
-				fill(called.X)
-			}
-			if slices.Contains(searches, called.Name.Name) {
-				for _, argument := range n.Args {
-					meant[argument] = true
-				}
-			}
-		}
-		return true
-	})
-	for name := range filled {
-		for _, text := range given[name] {
-			meant[text] = true
-		}
-	}
-	return meant
 }

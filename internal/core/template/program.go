@@ -1,6 +1,7 @@
 package template
 
 import (
+	"cmp"
 	"maps"
 	"regexp"
 	"slices"
@@ -20,6 +21,7 @@ type Program struct {
 	language Language
 	reads    fleet.Inputs
 	text     string
+	refusal  *fleet.Error // why the text may not be saved; nil: it may
 
 	// These two fields are set for a text in HJSON.
 	value   stconfig.Value
@@ -37,6 +39,25 @@ func (p *Program) Language() Language { return p.language }
 
 // Reads returns the inputs that the program uses.
 func (p *Program) Reads() fleet.Inputs { return p.reads }
+
+// Refusal returns why the text may not be saved although it can be evaluated: it is most probably not what a person
+// means, such as a placeholder of Jinja in a value, or an object as YAML writes it. It is nil for other texts. A text
+// that was saved by an earlier version of Muster is evaluated in spite of it.
+func (p *Program) Refusal() error {
+	if p.refusal == nil {
+		return nil
+	}
+	return p.refusal
+}
+
+// CompileNew is Compile for a text that is about to be saved: it also returns the error of Refusal.
+func CompileNew(text string) (*Program, error) {
+	p, err := Compile(text)
+	if err == nil {
+		err = p.Refusal()
+	}
+	return p, err
+}
 
 // definition matches the line that makes a text a Starlark program. It also matches inside a string of several lines.
 var definition = regexp.MustCompile(`(?m)^def[ \t]+template[ \t]*\(`)
@@ -62,10 +83,10 @@ func Compile(text string) (*Program, error) {
 		programFault = err
 	}
 	read, hjsonFault := readHJSON(text)
-	if programFault == nil || isNoProgram(programFault) {
-		f := read.jinja
-		if hjsonFault != nil && !isExpression(text) {
-			f = findJinja(text)
+	if hjsonFault != nil && (programFault == nil || isNoProgram(programFault)) && !isExpression(text) {
+		f := jinjaAround(text, hjsonFault.at)
+		if hjsonFault.bare {
+			f = cmp.Or(f, read.jinja)
 		}
 		if f != nil {
 			return nil, f.error(text)
@@ -77,7 +98,11 @@ func Compile(text string) (*Program, error) {
 			return nil, err
 		}
 		reads := fleet.Inputs{Known: true, Secrets: len(read.secrets) > 0, Sharing: namesDevices(read.value)}
-		return &Program{language: HJSON, text: text, value: read.value, secrets: read.secrets, reads: reads}, nil
+		p := &Program{language: HJSON, text: text, value: read.value, secrets: read.secrets, reads: reads}
+		if f := cmp.Or(read.jinja, read.yaml); f != nil {
+			p.refusal = f.error(text)
+		}
+		return p, nil
 	case programFault != nil && !isNoProgram(programFault):
 		return nil, programFault
 	case hjsonFault.final:

@@ -170,7 +170,7 @@ func (p *Program) compile(file *syntax.File, device, config *syntax.Ident) (*Pro
 	if err != nil {
 		return nil, resolveError(file, err)
 	}
-	p.code, p.reads = code, readsOf(file, device, config)
+	p.code, p.reads, p.refusal = code, readsOf(file, device, config), jinjaOf(file)
 	return p, nil
 }
 
@@ -179,17 +179,11 @@ func checkTree(file *syntax.File) error {
 	var details []fleet.Detail
 	hint := ""
 	wrong := func(at spot, message string) { details = append(details, detail(at, message)) }
-	meant := meantBraces(file)
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.LoadStmt:
 			wrong(spotOf(n.Load), "a template cannot load other files")
 			hint = "Write the function into the template itself."
-		case *syntax.Literal:
-			if at, message, instead := jinjaIn(n); message != "" && !meant[n] {
-				wrong(at, message)
-				hint = cmp.Or(hint, instead)
-			}
 		case *syntax.DictExpr:
 			seen := map[string]string{}
 			for _, entry := range n.List {
@@ -206,6 +200,22 @@ func checkTree(file *syntax.File) error {
 		}
 		return true
 	})
+	if len(details) == 0 {
+		return nil
+	}
+	return withDetails(details, hint)
+}
+
+// jinjaOf makes the error for the placeholders of other template languages in the value of a program, or nil.
+func jinjaOf(file *syntax.File) *fleet.Error {
+	var details []fleet.Detail
+	hint := ""
+	for _, text := range textsOfValue(file) {
+		if at, message, instead := jinjaIn(text); message != "" {
+			details = append(details, detail(at, message))
+			hint = cmp.Or(hint, instead)
+		}
+	}
 	if len(details) == 0 {
 		return nil
 	}

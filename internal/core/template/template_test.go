@@ -89,7 +89,7 @@ func goldenInput(t *testing.T, section func(string) []byte) (Input, Limits) {
 
 func describe(text string, in Input, limits Limits) string {
 	var b strings.Builder
-	p, err := Compile(text)
+	p, err := CompileNew(text)
 	if err == nil {
 		fmt.Fprintf(&b, "language: %s\n", p.Language())
 		if reads := readsText(p.Reads()); reads != "" {

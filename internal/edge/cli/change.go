@@ -13,7 +13,7 @@ import (
 
 // allowing is the flag that stores what would make devices fail.
 type allowing struct {
-	AllowFailing bool `group:"Flags of every change:" env:"-" help:"Store it even where no plan could be made any more for a device that has one now, and with values of a wrong type or units that daemons read as bytes."`
+	AllowFailing bool `group:"Flags of every change:" env:"-" help:"Accept the change even where no plan could be made any more for a device that has one now, and with values of a wrong type or units that daemons read as bytes."`
 }
 
 // changing is how a command changes templates and tags: it shows the plan, asks, and makes the change only while

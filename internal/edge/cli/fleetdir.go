@@ -153,7 +153,7 @@ func (d *fleetDir) readTemplates() (faults []fleet.Detail, err error) {
 			faults = append(faults, fleetfiles.FaultsIn(path, 0, err)...)
 			continue
 		}
-		if _, err := template.Compile(t.Text); err != nil {
+		if _, err := template.CompileNew(t.Text); err != nil {
 			faults = append(faults, fleetfiles.FaultsIn(path, t.HeaderLines, err)...)
 		}
 		if t.Label == "" && !t.Blank {

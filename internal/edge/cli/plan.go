@@ -66,6 +66,7 @@ func (c *planCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
+	body.AllowFailing = body.AllowFailing || c.AllowFailing
 	server, err := c.client()
 	if err != nil {
 		return err

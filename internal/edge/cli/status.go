@@ -117,7 +117,10 @@ func (c *statusCommand) fleet(ctx context.Context, env *environment, server *cli
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	held := heldGroups(ctx, env, server, states)
+	held, err := heldGroups(ctx, env, server, states)
+	if err != nil {
+		return err
+	}
 	p := newPainter(ctx, server, env.Out, "auto")
 	p.heldInFleet(held)
 	if p.err != nil {
@@ -156,7 +159,10 @@ func (c *statusCommand) values(ctx context.Context, env *environment, server *cl
 	if err != nil {
 		return err
 	}
-	held := heldGroups(ctx, env, server, states)
+	held, err := heldGroups(ctx, env, server, states)
+	if err != nil {
+		return err
+	}
 	var names []string
 	for _, s := range states {
 		if c.All || !well(s.DeviceState) {

@@ -12,28 +12,32 @@ import (
 // shownGroups is how many groups of held changes `muster status` shows.
 const shownGroups = 10
 
-// heldGroups returns the groups of equal held changes that change one of these devices, whatever state the device is
-// in. If the server does not tell them, heldGroups prints a warning: the rest of the status is shown all the same.
+// heldGroups returns the groups of equal held changes that change one of these devices, whatever the device's state.
+// Where they cannot be read, it prints a warning and returns none: the rest of the status is shown all the same.
 func heldGroups(ctx context.Context, env *environment, server *client.Client,
-	states []api.ListedState) []api.HeldGroup {
-	held := []api.HeldGroup{} // A program gets [] and not null.
+	states []api.ListedState) ([]api.HeldGroup, error) {
 	if len(states) == 0 {
-		return held
-	}
-	isListed := map[string]bool{}
-	for _, s := range states {
-		isListed[s.DeviceID] = true
+		return []api.HeldGroup{}, nil
 	}
 	groups, err := server.Consents(ctx)
-	if err != nil {
-		fmt.Fprintf(env.Err, "Warning: the held changes are not shown: %s\n", printable(err.Error()))
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		fmt.Fprintf(env.Err, "Warning: the held changes could not be read: %s\n", printable(fleet.Reason(err)))
+		return []api.HeldGroup{}, nil
 	}
+	listed := map[string]bool{}
+	for _, s := range states {
+		listed[s.DeviceID] = true
+	}
+	shown := []api.HeldGroup{}
 	for _, g := range groups {
-		if slices.ContainsFunc(g.Changes, func(c api.HeldChange) bool { return isListed[c.DeviceID] }) {
-			held = append(held, g)
+		if slices.ContainsFunc(g.Changes, func(c api.HeldChange) bool { return listed[c.DeviceID] }) {
+			shown = append(shown, g)
 		}
 	}
-	return held
+	return shown, nil
 }
 
 // heldInFleet prints each group of held changes: whom it changes, and whom and what it names.

@@ -23,7 +23,7 @@ type Checker interface {
 	Describe(ctx context.Context, text string) (fleet.Inputs, error)
 	// It gives what the template reads.
 	CheckTemplate(ctx context.Context, template fleet.Template) (fleet.Inputs, error)
-	// CheckStrictly also refuses values of another type than their field's, and words that daemons take for others. A
+	// CheckStrictly also refuses values of another type than their field's, and units that daemons read as bytes. A
 	// single write of a template is stored in spite of them.
 	CheckStrictly(ctx context.Context, template fleet.Template) (fleet.Inputs, error)
 	// Warnings say what is most probably wrong with a template that was checked, as far as that can be told without a

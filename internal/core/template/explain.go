@@ -66,20 +66,6 @@ func lineOf(text string, line int) string {
 	return strings.TrimRight(lines[line-1], "\r")
 }
 
-// quotedOrComment matches a text between quotes on one line, or a comment to the end of the line.
-var quotedOrComment = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|#.*`)
-
-// withoutTexts returns a line of a program with blanks in the place of what stands between quotes and of a comment.
-// What is left stays where it was.
-func withoutTexts(line string) string {
-	return quotedOrComment.ReplaceAllStringFunc(line, func(found string) string {
-		if found[0] == '#' {
-			return strings.Repeat(" ", len(found))
-		}
-		return found[:1] + strings.Repeat(" ", len(found)-2) + found[:1]
-	})
-}
-
 // opensBlock matches a line that has to end with a colon.
 var opensBlock = regexp.MustCompile(`^\s*(def|if|elif|else|for)\b`)
 
@@ -168,9 +154,6 @@ var otherLanguages = []struct {
 			`Close the quote, or write """ around a text of several lines.`},
 	},
 }
-
-// backslash is the only one of these expressions that is about what stands between quotes.
-var backslash = regexp.MustCompile(`\\`)
 
 // fString matches the beginning of an f-string, simpleFString one that has only names between its braces.
 var (

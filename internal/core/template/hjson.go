@@ -48,7 +48,6 @@ type hjsonReader struct {
 	jinja   *fault // the first placeholder of another template language in a name or text
 	yaml    *fault // the first member that reads like YAML
 	secrets []secretUse
-	jinja   *fault  // see hjsonText
 	seek    *sought // segments that Locate searches for; nil: no search
 	places  *places // positions of names and list members; nil: positions are not recorded
 	// unbounded is set for a Document: the number of values and of names in an object has no limit.

@@ -71,7 +71,6 @@ func (c *planCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	body.AllowFailing = body.AllowFailing || c.AllowFailing
 	made, err := server.WhatIf(ctx, body)
 	if err != nil {
 		return err

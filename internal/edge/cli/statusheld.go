@@ -7,6 +7,7 @@ import (
 
 	"muster/api"
 	"muster/client"
+	"muster/internal/fleet"
 )
 
 // shownGroups is how many groups of held changes `muster status` shows.

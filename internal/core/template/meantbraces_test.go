@@ -25,7 +25,7 @@ func TestBracesThatAreMeantAreNotRefused(t *testing.T) {
 		"// {{ rate }}\n{ maxSendKbps: 500 }",
 		"500 # {{ rate }}",
 	} {
-		if _, err := Compile(text); err != nil {
+		if _, err := CompileNew(text); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -40,7 +40,7 @@ func TestBracesThatAreMeantAreNotRefused(t *testing.T) {
 		`"a" + "{{ name }}".upper()`:                {1, 8},
 		"def template():\n    return \"{{ a.b }}\"": {2, 13},
 	} {
-		_, err := Compile(text)
+		_, err := CompileNew(text)
 		if !strings.Contains(messageOf(err), "another template language") || spotOfError(err) != want {
 			t.Errorf("%s: got %v, want a placeholder at %v", text, err, want)
 		}

@@ -104,6 +104,8 @@ type Options struct {
 	Step    func(name string) // see reconcile.Options; for tests only
 	// RetryPause is described at mirror.Options; for tests only.
 	RetryPause time.Duration
+	// IgnoresEvery is described at reconcile.Options; for tests only.
+	IgnoresEvery time.Duration
 }
 
 // App is one server.
@@ -298,7 +300,8 @@ func (a *App) wire(ctx context.Context) error {
 		Store: a.modeLimit, Daemon: daemons, Access: daemons, Evaluator: run,
 		Secrets:   a.store,
 		DigestKey: digestKey, Memory: a.memory, Log: a.log, Step: a.o.Step,
-		Found: a.found, Passed: func(id fleet.DeviceID) { a.changes.device(id, 0) },
+		IgnoresEvery: a.o.IgnoresEvery,
+		Found:        a.found, Passed: func(id fleet.DeviceID) { a.changes.device(id, 0) },
 	})
 	a.memory.Freed = a.engine.MemoryFreed
 	a.edits = change.New(change.Options{Store: a.store, Planner: a.engine})

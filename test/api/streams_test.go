@@ -14,6 +14,7 @@ import (
 	"muster/client"
 	"muster/internal/fleet"
 	"muster/test/server"
+	"muster/test/wait"
 )
 
 // A stream ends with the log-in of a disabled user, and with the scope and the role that it was opened with. The stream
@@ -97,11 +98,15 @@ func openStream(t *testing.T, c *client.Client) *opened {
 	case <-open:
 	case err := <-o.ended:
 		t.Fatalf("the stream ended before it began: %v", err)
+	case <-time.After(streamLimit):
+		t.Fatal("the stream does not begin")
 	}
 	return o
 }
 
-// streamLimit is far below the time that a stream lasts by itself.
+// streamLimit is how long these tests wait on a busy machine, far below the time that a stream lasts by itself. It is
+// not the two seconds that are promised: TestAStreamEndsWithinTwoSecondsOfItsCredential of package httpapi tests those,
+// by a clock of its own.
 const streamLimit = 2 * time.Minute
 
 func (o *opened) wantEnd(what string) {
@@ -131,18 +136,20 @@ func TestSlowHeadsLeaveRoomAtAWholeServer(t *testing.T) {
 		t.Cleanup(func() { _ = slow.Close() })
 		_, _ = fmt.Fprint(slow, "GET /api/v1/devices HTTP/1.1\r\nHost: lo") // The server may have closed it.
 	}
+	// Another address of loopback needs Linux, as the simulated daemons do.
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
 	elsewhere := &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext}}
-	for kept := false; !kept; { // The slow ones have to hurry, so places become free.
+	// The slow ones have to hurry, so places become free.
+	wait.For(t, "the other address keeps a connection", func() bool {
 		response, err := elsewhere.Get(s.URL + "/healthz")
 		if err != nil {
-			t.Fatal(err)
+			t.Fatal(err) // An answer comes in any case.
 		}
-		kept = !response.Close
 		if err := errors.Join(response.Body.Close(), healthy(response)); err != nil {
 			t.Fatal(err)
 		}
-	}
+		return !response.Close
+	})
 	c, err := client.NewWith(s.URL, s.Token, elsewhere)
 	if err != nil {
 		t.Fatal(err)

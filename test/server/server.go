@@ -90,7 +90,7 @@ func serve() error {
 			URLs:   o.NotifyURLs,
 			Secret: fleet.NewSecret(o.NotifySecret),
 		},
-		RetryPause: o.RetryPause,
+		RetryPause: o.RetryPause, IgnoresEvery: o.IgnoresEvery,
 		TLSCert:    o.TLSCert,
 		TLSKey:     o.TLSKey,
 		AllowHosts: o.AllowHosts,
@@ -209,7 +209,8 @@ type Options struct {
 	Soak              time.Duration // of rollouts; 0: as for real daemons
 	Patience          time.Duration // likewise
 
-	RetryPause time.Duration // see mirror.Options
+	RetryPause   time.Duration // see mirror.Options
+	IgnoresEvery time.Duration // see reconcile.Options
 
 	DiscoveryServers    []string // none: discovery is off
 	DiscoveryAllowLocal bool

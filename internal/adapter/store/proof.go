@@ -92,8 +92,7 @@ func (s *Store) sealedProof(ctx context.Context, name string) (sealed []byte, er
 }
 
 // sealedSum returns the proof of a session or log-in link: the digest of the row's content, sealed for this row. The
-// proof is stored in the row itself. Such rows come and go too often for a roster, so nobody notices if one is
-// removed.
+// proof is stored in the row itself. A roster lists these rows, too (sessionroster.go).
 func (s *Store) sealedSum(table, row, sum string) []byte {
 	return s.seal.Seal(table, row, "proof", []byte(sum))
 }

@@ -224,20 +224,20 @@ func (g guard) widened(names []string) bool {
 // adminsMay returns the end of the reason why a change waits for an admin: the templates that ask for it, and what
 // an admin can do. more lists further steps that an admin can take here.
 func (g guard) adminsMay(p place, more ...string) string {
-	do := append([]string{"consents", "saves the template"}, more...)
+	do := append([]string{"consents", "saves the template with a change in its text"}, more...)
 	who := "no template of an admin asks for it by itself"
 	switch authors := g.why(keyOf(p.names)).Authors; {
 	case len(authors) == 1 && authors[0] == 0:
-		who = "this template is not an admin's"
+		who, do[1] = "this template is not an admin's", "saves the template"
 	case len(authors) == 1 && len(g.othersVars(authors[0])) > 0:
 		who = fmt.Sprintf("template %d reads vars that were not last saved by an admin (%s)", authors[0],
 			strings.Join(g.othersVars(authors[0]), "; "))
-		do[1] = "saves the vars"
+		do[1] = "saves the vars with a change"
 	case len(authors) == 1:
 		who = fmt.Sprintf("template %d was not last saved by an admin", authors[0])
 	case len(authors) > 1:
 		who = fmt.Sprintf("templates %s were not last saved by an admin", listed(authors))
-		do[1] = "saves the templates"
+		do[1] = "saves the templates with a change in each text"
 	default:
 		do[1] = "asks for it"
 	}

@@ -138,10 +138,11 @@ func TestTheReasonOfAHoldNamesTheTemplateAndTheRemedy(t *testing.T) {
 	author := fleet.Template{ID: 12, Op: fleet.OpMerge, Key: "folders.new", SavedRole: fleet.RoleAuthor}
 	for text, want := range map[string]string{
 		`{"path": "/srv/new"}`: "its path is outside the folder roots (~); template 12 was not last saved by an " +
-			"admin: an admin consents, or saves the template, or adds a root: muster folder-roots add /srv/new",
+			"admin: an admin consents, or saves the template with a change in its text, or adds a root: " +
+			"muster folder-roots add /srv/new",
 		`{"path": "/srv/it's; new"}`: `muster folder-roots add '/srv/it'\''s; new'`,
 		`{"path": "~/bin/x"}`: "its path lies in a directory of programs; template 12 was not last " +
-			"saved by an admin: an admin consents, or saves the template",
+			"saved by an admin: an admin consents, or saves the template with a change in its text",
 	} {
 		c := guardScene(t)
 		author.Text = text
@@ -200,7 +201,7 @@ func TestTheReasonOfAHoldNamesTheVarsThatAnAuthorSaved(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "its path lies in a directory of programs; template 12 reads vars that were not last " +
-		`saved by an admin (root of tag "office"; name of device A): an admin consents, or saves the vars`
+		`saved by an admin (root of tag "office"; name of device A): an admin consents, or saves the vars with a change`
 	if got := p.Changes[0].Reason; got != want {
 		t.Errorf("the reason is %q, want %q", got, want)
 	}

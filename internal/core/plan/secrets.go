@@ -79,7 +79,8 @@ func (g guard) refuseLiterals(c *Change) {
 	}
 	c.Class, c.Access = Refused, false
 	c.Reason = who + " a secret in clear here, which is not compared with the daemon's: an admin stores it with " +
-		"muster secret put NAME, and the template names it, or an admin saves the template"
+		"muster secret put NAME, and the template names it, or an admin saves the template with a " +
+		"change in its text"
 }
 
 // samePassword reports whether the daemon already has a hash of the gui.password that change c would send.

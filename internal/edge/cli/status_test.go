@@ -466,31 +466,3 @@ func TestStatusOfATagShowedTheTroubleOfTheWholeFleet(t *testing.T) {
 		}
 	}
 }
-
-// Held changes of a device that failed were not shown, without any the list was null, and the whole status ended when
-// they could not be read.
-func TestStatusShowsWhatIsHeldOnEveryDevice(t *testing.T) {
-	answers := map[string]any{
-		"overview": api.Overview{}, "devices": []api.Device{{DeviceID: idLaptop, Label: "laptop"}},
-		"states": []api.ListedState{{DeviceID: idLaptop, DeviceState: api.DeviceState{Connection: "online",
-			Configuration: "failed", Reason: "the daemon refused it"}}},
-		"consents": heldInTwoPlaces(),
-	}
-	status := func(arguments ...string) (out, errs string) {
-		address, _ := serving(t, answers)
-		_, out, errs = run(t, append([]string{"status", "--server", address, "--token", "x"}, arguments...)...)
-		return out, errs
-	}
-	if out, errs := status(); !strings.Contains(out, "Held until a person answers:\nOn 1 device:\n  laptop (AIR6LPZ)\n") {
-		t.Errorf("got %s%s", out, errs)
-	}
-	answers["consents"] = []api.HeldGroup{}
-	if out, errs := status("-o", "json"); !strings.Contains(out, `"held": []`) {
-		t.Errorf("got %s%s", out, errs)
-	}
-	delete(answers, "consents")
-	if out, errs := status(); !strings.Contains(errs, "Warning: the held changes are not shown: ") ||
-		!strings.Contains(out, "\n1 device.\n") {
-		t.Errorf("got %s%s", out, errs)
-	}
-}

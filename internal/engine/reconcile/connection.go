@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	ignoresEvery = time.Minute     // how often ignore patterns are read: no event announces a change of them
+	ignoresEvery = time.Minute     // see Options.IgnoresEvery: no event announces a change of ignore patterns
 	ignoresPause = 5 * time.Second // shortest time between two readings because a folder changed its state
 
 	maxRunReads = 3 // how often read tries to read a document in one run of the daemon
@@ -154,8 +154,8 @@ func (c *connection) plan(ctx context.Context, in input, fresh bool) (planned, e
 }
 
 // readIgnores reads the ignore patterns of those of these folders that the device has. A folder whose patterns cannot
-// be read is not in the result. The history keeps the result; after ignoresEvery the patterns are due to be read
-// again.
+// be read is not in the result. The history keeps the result; after Options.IgnoresEvery the patterns are due to be
+// read again.
 func (c *connection) readIgnores(ctx context.Context, in input, folders []string) map[string][]string {
 	patterns, lack := map[string][]string{}, false
 	for _, folder := range in.foldersPresent(folders) {
@@ -167,7 +167,7 @@ func (c *connection) readIgnores(ctx context.Context, in input, folders []string
 		}
 		patterns[folder] = lines
 	}
-	c.history.putIgnores(patterns, time.Now().Add(ignoresEvery), lack)
+	c.history.putIgnores(patterns, time.Now().Add(c.o.IgnoresEvery), lack)
 	return patterns
 }
 
@@ -183,8 +183,8 @@ func (p *pass) compareIgnores(ctx context.Context, in input, digest string) {
 			return
 		}
 	}
-	p.history.putIgnores(known, time.Now().Add(ignoresEvery), false)
-	p.queue.later(p.item, ignoresEvery)
+	p.history.putIgnores(known, time.Now().Add(p.o.IgnoresEvery), false)
+	p.queue.later(p.item, p.o.IgnoresEvery)
 }
 
 func (c *connection) ignoresOf(ctx context.Context, folder string) ([]string, error) {

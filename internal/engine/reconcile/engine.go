@@ -47,6 +47,9 @@ func New(o Options) *Engine {
 	if o.Workers == 0 {
 		o.Workers = defaultWorkers
 	}
+	if o.IgnoresEvery == 0 {
+		o.IgnoresEvery = ignoresEvery
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}

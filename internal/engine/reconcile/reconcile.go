@@ -142,6 +142,9 @@ type Options struct {
 	DigestKey []byte // keys the digests of passwords that were sent
 	Memory    Memory // memory for all plans together; nil: not bounded
 
+	// IgnoresEvery is how often ignore patterns are read that no change of a folder's state announces. 0 means a minute.
+	IgnoresEvery time.Duration
+
 	// Found is called with the findings of each pass over a device. It must not block. Nil: nothing is reported.
 	Found func(id fleet.DeviceID, f plan.Findings)
 	// Passed is called if a pass over a device had another result than the pass before (see LastPass). It must not block.

@@ -128,7 +128,7 @@ func (f *someFleet) add(name, text string) (warnings []string, err error) {
 	}
 	program, err := template.CompileNew(file.Text)
 	if err != nil {
-		return nil, err
+		return nil, desired.ExplainText(one.Template, key, err)
 	}
 	f.programs[one.ID], one.Reads = program, program.Reads()
 	f.registry.Templates = append(f.registry.Templates, one)

@@ -64,7 +64,7 @@ func (l Limited) check(ctx context.Context, t fleet.Template,
 	}
 	reads, err := l.Describe(ctx, t.Text)
 	if err != nil {
-		return fleet.Inputs{}, err
+		return fleet.Inputs{}, desired.ExplainText(t, key, err)
 	}
 	return reads, l.onSample(ctx, t, func(made template.Result) error { return check(t, key, made) })
 }

@@ -1,6 +1,7 @@
 package desired
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -36,6 +37,26 @@ func CheckStrictly(t fleet.Template, key stconfig.Key, made template.Result) err
 	return refused(stconfig.Mistakes(t.Op, key, made.Value),
 		"Mend the template. `--allow-failing` (allowFailing) stores it as it is.",
 		stconfig.WrongType, stconfig.WrongWord)
+}
+
+// ExplainText returns the error of a text that is no template, with the mistake that its author made: a text without
+// quotes, such as `no` or `100 KiB`, at a key that takes something else than a text.
+func ExplainText(t fleet.Template, key stconfig.Key, err error) error {
+	var fault *fleet.Error
+	bare, is := template.BareText(t.Text)
+	if !is || !errors.As(err, &fault) || len(fault.Details) != 1 || key.Len() == 0 || t.Op == fleet.OpRemove {
+		return err
+	}
+	for _, mistake := range stconfig.Mistakes(t.Op, key, stconfig.Text(bare)) {
+		if mistake.Kind == stconfig.WrongType {
+			explained := *fault
+			explained.Message, explained.Details = mistake.Text, slices.Clone(fault.Details)
+			explained.Details[0].Message = mistake.Text
+			explained.Hint = "Write the value as the key takes it. A text stands in quotes."
+			return &explained
+		}
+	}
+	return err
 }
 
 // checkPatterns returns an error for the first ignore pattern that no daemon can read, with its line and column in the

@@ -371,7 +371,25 @@ func whyNoID(text string) string {
 	if _, err := fleet.ParseDeviceID(text); err != nil && len(text) >= likely {
 		return strings.TrimPrefix(fleet.Reason(err), "this is not a device ID: ")
 	}
-	return "a program finds one by label, as in [d.deviceID for d in devices() if d.label == \"nas\"]"
+	return "a label cannot stand here; a program finds the ID: " + idByLabel
+}
+
+const idByLabel = `[d.deviceID for d in devices() if d.label == "nas"]`
+
+// memberMisfit says that the members of a list with an identity are objects, and how to write one in the place of a
+// value. The text follows the name of the list.
+func (s *shape) memberMisfit(v Value) string {
+	text := fmt.Sprintf("has objects with %s as members, not %s", s.identity, kindText(v.kind))
+	switch {
+	case v.kind != String:
+		return text
+	case !s.deviceNamed():
+		return fmt.Sprintf(`%s: write {"%s": %s}`, text, s.identity, appendString(nil, shortened(v.text)))
+	case canonicalID(v.text) != "":
+		return fmt.Sprintf(`%s: write {"%s": "%s"}`, text, s.identity, canonicalID(v.text))
+	}
+	return fmt.Sprintf(`%s: write {"%s": ID}; a label cannot stand for the ID, and a program finds it: %s`, text,
+		s.identity, idByLabel)
 }
 
 // here returns the key of the place that is being changed.

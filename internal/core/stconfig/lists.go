@@ -161,7 +161,7 @@ func (a *applier) identify(list *shape, v Value) (membersByID, error) {
 	m := membersByID{make([]string, 0, v.Len()), make(map[string]Value, v.Len())}
 	for member := range v.Values() {
 		if member.kind != Object {
-			return m, a.fail("every member of %s is an object with %s, not %s", a.here(), list.identity, kindText(member.kind))
+			return m, a.fail("%s %s", a.here(), list.memberMisfit(member))
 		}
 		id, err := a.identity(list, member.Get(list.identity))
 		if err != nil {

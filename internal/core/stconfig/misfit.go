@@ -23,8 +23,10 @@ func (s *shape) misfit(name string, want Kind, v Value) string {
 		return text + ": leave out the semicolon"
 	case v.kind == String && want == Number && beginsWithNumber.MatchString(v.text):
 		return fmt.Sprintf("%s: write it without a unit%s", text, countsIn(name))
+	case want == Bool && v.kind == String && BooleanMeant(v.text) != "":
+		return fmt.Sprintf("%s: use %s in the place of %s", text, BooleanMeant(v.text), appendString(nil, v.text))
 	case want == Bool:
-		return text + ": write true or false without quotes"
+		return text + ": use true or false, without quotes"
 	case want == Array && (v.kind == String || v.kind == Number):
 		return text + ": write brackets around the members"
 	case want == Array && v.kind == Object && s != nil && s.identified():
@@ -33,6 +35,17 @@ func (s *shape) misfit(name string, want Kind, v Value) string {
 		return fmt.Sprintf("%s: its fields are %s", text, strings.Join(s.names, ", "))
 	}
 	return text
+}
+
+// BooleanMeant returns the boolean that other formats write with this word, such as yes: "true", "false" or "".
+func BooleanMeant(word string) string {
+	switch strings.ToLower(word) {
+	case "true", "yes", "on":
+		return "true"
+	case "false", "no", "off":
+		return "false"
+	}
+	return ""
 }
 
 // mostNames is how many fields an object may have for its fields to be listed in a message.
@@ -46,8 +59,8 @@ var (
 // countsIn names the unit that the name of a field ends with.
 func countsIn(name string) string {
 	for _, unit := range []struct{ ending, text string }{
-		{"Kbps", "KiB/s"}, {"KiB", "KiB"}, {"MiB", "MiB"}, {"IntervalS", "seconds"}, {"DelayS", "seconds"},
-		{"TimeoutS", "seconds"}, {"IntervalH", "hours"}, {"TemporariesH", "hours"},
+		{"Kbps", "KiB/s"}, {"KiB", "KiB"}, {"MiB", "MiB"}, {"Pct", "percent"}, {"Size", "bytes"}, {"Seconds", "seconds"},
+		{"Minutes", "minutes"}, {"S", "seconds"}, {"M", "minutes"}, {"H", "hours"},
 	} {
 		if strings.HasSuffix(name, unit.ending) {
 			return "; the field counts in " + unit.text

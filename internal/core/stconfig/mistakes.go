@@ -176,6 +176,10 @@ func (d *mistakeFinder) members(s *shape, v Value) {
 func (d *mistakeFinder) list(s *shape, v Value) {
 	for member := range v.Values() {
 		id := ""
+		if s.identified() && member.kind != Object && member.kind != Handle {
+			d.add(WrongType, "%s", s.memberMisfit(member))
+			continue
+		}
 		if s.identified() {
 			id = s.identityOf(member)
 		}

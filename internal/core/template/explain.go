@@ -243,6 +243,12 @@ var failures = []struct {
 	message *regexp.Regexp
 	hint    string
 }{
+	{regexp.MustCompile(`^a list has nothing named \.(has|hasTag|contains?|includes?|exists)$`),
+		`in tells whether a list has a member: write "office" in device.tags.`},
+	{regexp.MustCompile(`^a device has no field (has|hasTags?|has_tags?|isTagged|is_tagged|tagged)\b`),
+		`Write "office" in device.tags, or "office" in d.tags for d of devices().`},
+	{regexp.MustCompile(`^unknown binary op: \w+ in builtin_function_or_method`),
+		`Write "office" in device.tags for one device; tags() has the tags of all devices.`},
 	{regexp.MustCompile(`^a list has nothing named |^list index: got string, want int`),
 		`Folders and devices are lists here. A member is found so: [f for f in config.folders if f.id == "photos"].`},
 	{regexp.MustCompile(`builtin_function_or_method value is not iterable`),

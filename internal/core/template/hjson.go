@@ -3,6 +3,7 @@ package template
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -55,6 +56,7 @@ type hjsonReader struct {
 	// greedy is the last unquoted string that ends in a bracket or comma. When brackets do not match, it is usually
 	// the cause.
 	greedy string
+	bare   string // the string that is the whole text, without quotes
 }
 
 func (r *hjsonReader) document() (stconfig.Value, *fault) {
@@ -92,6 +94,7 @@ func (r *hjsonReader) root() (stconfig.Value, *fault) {
 		return value, err
 	}
 	if value.Kind() == stconfig.String && !isQuote(r.text[start]) {
+		r.bare = value.Str()
 		return value, &fault{at: start, reached: start, message: "a text at the top must stand in quotes",
 			hint: quotesHint(value.Str()),
 			bare: true}
@@ -332,8 +335,27 @@ func (r *hjsonReader) greedyHint() string {
 	if r.greedy == "" {
 		return ""
 	}
-	return fmt.Sprintf("A text without quotes runs to the end of its line, commas and brackets included: quote %q.",
-		shorten(strings.TrimRight(r.greedy, "}], ")))
+	text, instead := strings.TrimRight(r.greedy, "}], "), ""
+	switch {
+	case stconfig.BooleanMeant(text) != "":
+		instead = fmt.Sprintf("use %s where a boolean belongs, or ", stconfig.BooleanMeant(text))
+	case numberWithUnit.MatchString(text):
+		instead = "write the number alone where a number belongs, or "
+	}
+	return fmt.Sprintf("A text without quotes runs to the end of its line, commas and brackets included: %squote %q.",
+		instead, shorten(text))
+}
+
+// numberWithUnit matches a number with letters after it, as in 100 KiB.
+var numberWithUnit = regexp.MustCompile(`^[0-9][0-9.]*\s*[A-Za-z%]`)
+
+// BareText returns the text without quotes that a template's text consists of, and whether it is one. A text that looks
+// like Starlark, YAML or another format does not count.
+func BareText(text string) (bare string, is bool) {
+	r := &hjsonReader{text: strings.TrimPrefix(text, "\ufeff")}
+	_, err := r.document()
+	is = err != nil && err.bare && !speaksStarlark.MatchString(text) && findYAML(text) == nil && findFormat(text) == nil
+	return r.bare, is
 }
 
 func isQuote(c byte) bool       { return c == '"' || c == '\'' }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"muster/api"
+	"muster/internal/core/desired"
 	"muster/internal/core/fleetfiles"
 	"muster/internal/core/stconfig"
 	"muster/internal/core/template"
@@ -154,6 +155,9 @@ func (d *fleetDir) readTemplates() (faults []fleet.Detail, err error) {
 			continue
 		}
 		if _, err := template.CompileNew(t.Text); err != nil {
+			if key, unreadable := stconfig.ParseKey(t.Key); unreadable == nil {
+				err = desired.ExplainText(fleet.Template{Op: fleet.Op(t.Op), Key: t.Key, Text: t.Text}, key, err)
+			}
 			faults = append(faults, fleetfiles.FaultsIn(path, t.HeaderLines, err)...)
 		}
 		if t.Label == "" && !t.Blank {

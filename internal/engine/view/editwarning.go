@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,9 +11,10 @@ import (
 	"muster/internal/fleet"
 )
 
-// EditWarnings names templates with tags that no device has, and those whose program shares a folder with devices that
-// do not get it. It looks at the templates that the edit makes or changes, and at those of the tags that it puts on or
-// takes off. then is the registry with the edit, as the caller sees it; made are the IDs of the new templates in it.
+// EditWarnings names templates with tags that no device has, those whose program asks devices() for such a tag, and
+// those whose program shares a folder with devices that do not get it. It looks at the templates that the edit makes or
+// changes, and at those of the tags that it puts on or takes off. then is the registry with the edit, as the caller
+// sees it; made are the IDs of the new templates in it.
 func EditWarnings(edit fleet.Edit, then *fleet.Registry, made []int64) []string {
 	var warnings []string
 	for _, t := range concerned(edit, then, made) {
@@ -22,6 +24,43 @@ func EditWarnings(edit fleet.Edit, then *fleet.Registry, made []int64) []string 
 		} else if text := unreachedWarning(t, then); text != "" {
 			warnings = append(warnings, text)
 		}
+		warnings = append(warnings, askedTagWarnings(t, then)...)
+	}
+	return warnings
+}
+
+var (
+	// askedTag matches a call of devices with a tag that is written out.
+	askedTag = regexp.MustCompile(`\bdevices\(\s*(?:tag\s*=\s*)?(?:"([^"\\\n]+)"|'([^'\\\n]+)')\s*\)`)
+	// comments matches the lines of a program that are comments.
+	comments = regexp.MustCompile(`(?m)^[ \t]*#.*$`)
+)
+
+// askedTagWarnings names the tags that a program gives to devices() and no device has. It looks at the text alone, and
+// so misses a tag that the program puts together.
+func askedTagWarnings(t *fleet.TaggedTemplate, r *fleet.Registry) (warnings []string) {
+	if !t.Reads.OrAll().Devices {
+		return nil
+	}
+	var known []string
+	for _, device := range r.Devices {
+		for _, tag := range device.Tags {
+			known = append(known, string(tag))
+		}
+	}
+	var named []string
+	for _, call := range askedTag.FindAllStringSubmatch(comments.ReplaceAllString(t.Text, ""), -1) {
+		tag := call[1] + call[2]
+		if slices.Contains(known, tag) || slices.Contains(named, tag) {
+			continue
+		}
+		named = append(named, tag)
+		meant := ""
+		if near := fleet.Nearest(tag, known); near != "" {
+			meant = fmt.Sprintf(" (did you mean %q?)", near)
+		}
+		warnings = append(warnings, fmt.Sprintf("the template %s asks for devices(tag=%q), and no device has that tag%s",
+			nameOfTemplate(t), tag, meant))
 	}
 	return warnings
 }

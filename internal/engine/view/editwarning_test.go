@@ -40,6 +40,28 @@ func TestATemplateThatAppliesToNoDeviceIsWarnedOf(t *testing.T) {
 	}
 }
 
+// devices(tag="taem") is an empty list: the folder was shared with nobody, and nothing said why.
+func TestATagInDevicesThatNoDeviceHasIsWarnedOf(t *testing.T) {
+	registry := registryOf(idA)
+	registry.Devices[idA].Tags = []fleet.Tag{"office", "team"}
+	const text = `def template():
+    # devices(tag="commented")
+    a = devices(tag="taem") + devices( 'taem' ) + devices("team") + devices()
+    b = devices(tag = "remote") + devices(tag="of" + "fice")
+    return [d.label for d in a + b]`
+	registry.Templates = []fleet.TaggedTemplate{
+		{Template: fleet.Template{ID: 1, Label: "b", Text: text, Reads: fleet.Inputs{Known: true, Devices: true}},
+			Tags: []fleet.Tag{"office"}},
+		{Template: fleet.Template{ID: 2, Label: "hjson", Text: `{label: "devices(tag=\"taem\")"}`,
+			Reads: fleet.Inputs{Known: true}}, Tags: []fleet.Tag{"office"}},
+	}
+	want := []string{`the template "b" asks for devices(tag="taem"), and no device has that tag (did you mean "team"?)`,
+		`the template "b" asks for devices(tag="remote"), and no device has that tag`}
+	if got := EditWarnings(fleet.Edit{}, registry, []int64{1, 2}); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // Taking the tag off the second of two devices left the folder of the first without a share.
 func TestAFolderThatLosesItsLastShareIsWarnedOf(t *testing.T) {
 	const idC = fleet.DeviceID("C")

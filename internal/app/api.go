@@ -66,7 +66,7 @@ func (a *App) fleetNouns(run sandbox.Limited) []httpapi.Noun {
 	rollouts := view.NewRollouts(view.RolloutOptions{Source: rollouts{a.runner, a.store}, Registry: a.scoped().Registry})
 	consents := view.NewConsents(view.ConsentOptions{Source: consents{a.engine, a.store}, Registry: a.scoped().Registry})
 	summaries := a.newSummaries(rollouts, consents)
-	planning := httpapi.PlanningHandlers{Checker: checker, WhatIf: foresight, Rows: a.view}
+	planning := httpapi.PlanningHandlers{Checker: checker, WhatIf: foresight, Rows: a.view, Secrets: a.store}
 	steering := httpapi.RolloutHandlers{Rollouts: rollouts, Runner: a.runner}
 	return []httpapi.Noun{
 		httpapi.TemplateHandlers{Checker: checker, Evaluator: a.engine, Versions: a.store},

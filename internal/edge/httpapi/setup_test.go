@@ -104,7 +104,7 @@ func (o *setup) server() *server {
 		DeviceTestHandlers{Tester: o.Tester},
 		o.Orders, PlanHandlers{Plans: o.Plans, States: o.States}, WhyHandlers{Reasons: o.Reasons},
 		ConsentHandlers{Consents: o.Consents}, RevocationHandlers{Mirror: o.Configured, Certificates: o.Revocations},
-		PlanningHandlers{Checker: o.Checker, WhatIf: o.WhatIf, Rows: o.Inventory},
+		PlanningHandlers{Checker: o.Checker, WhatIf: o.WhatIf, Rows: o.Inventory, Secrets: o.Secrets},
 		RolloutHandlers{Rollouts: o.Rollouts, Runner: o.Runner},
 		UndoHandlers{Planning: PlanningHandlers{Checker: o.Checker, WhatIf: o.WhatIf},
 			Rollouts: RolloutHandlers{Rollouts: o.Rollouts, Runner: o.Runner}}, RevisionHandlers{Revisions: o.Revisions},

@@ -43,6 +43,7 @@ type PlanningHandlers struct {
 	Checker Checker
 	WhatIf  WhatIf
 	Rows    Rows
+	Secrets Secrets // nil: warnings name no secret
 }
 
 func (s PlanningHandlers) routes(b *base) []route {
@@ -203,22 +204,6 @@ func brokenWarnings(broken []fleet.BrokenAssertion, r *fleet.Registry) (warnings
 	for _, b := range broken[:min(len(broken), maxBroken)] {
 		warnings = append(warnings, fmt.Sprintf("source %q asserts what would not be true any more: %s", b.Source,
 			b.Text(r.Label(b.Device))))
-	}
-	return warnings
-}
-
-// warningsOf are those about the new and changed templates.
-func (s PlanningHandlers) warningsOf(ctx context.Context, edit fleet.Edit) []string {
-	warnings := []string{}
-	for i, made := range edit.New {
-		for _, text := range s.Checker.Warnings(ctx, made.Template) {
-			warnings = append(warnings, fmt.Sprintf("templates.new.%d: %s", i, text))
-		}
-	}
-	for _, changed := range edit.Changed {
-		for _, text := range s.Checker.Warnings(ctx, changed) {
-			warnings = append(warnings, fmt.Sprintf("template %d: %s", changed.ID, text))
-		}
 	}
 	return warnings
 }

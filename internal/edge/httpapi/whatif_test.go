@@ -232,14 +232,15 @@ func TestWhatIfWarnsOfMistakesInTemplates(t *testing.T) {
 	path := w.template(`{"op":"set","key":"gui.theme","template":"\"x\""}`)
 	w.fakes.effects = func(_, _ *fleet.Registry) ([]plan.Effect, error) { return nil, nil }
 	w.fakes.warnings = func(t fleet.Template) []string { return []string{t.Key + " is strange"} }
-	body := `{"templates":{"new":[{"op":"set","key":"gui.them","template":"1"}],"changed":[{"id":` +
+	body := `{"templates":{"new":[{"op":"set","key":"gui.them","template":"1"},` +
+		`{"label":"mine","op":"set","key":"gui.thema","template":"1"}],"changed":[{"id":` +
 		path[strings.LastIndex(path, "/")+1:] + `,"template":"2"}]}}`
 	var got api.WhatIfPlan
 	if err := json.Unmarshal([]byte(w.want(http.StatusOK, call{method: http.MethodPost, path: Prefix + "/plan",
 		body: body})), &got); err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"templates.new.0: gui.them is strange",
+	if want := []string{"new template 1: gui.them is strange", `template "mine": gui.thema is strange`,
 		"template 1: gui.theme is strange"}; !slices.Equal(got.Warnings, want) {
 		t.Errorf("got %q, want %q", got.Warnings, want)
 	}

@@ -410,7 +410,7 @@ func (f *fakes) CheckStrictly(ctx context.Context, t fleet.Template) (fleet.Inpu
 func (f *fakes) Describe(context.Context, string) (fleet.Inputs, error) { return fleet.Inputs{}, nil }
 
 func (f *fakes) CheckTemplate(_ context.Context, t fleet.Template) (fleet.Inputs, error) {
-	reads := fleet.Inputs{Known: true}
+	reads := fleet.Inputs{Known: true, Secrets: strings.Contains(t.Text, "secret")}
 	if strings.Contains(t.Text, "device.label") {
 		reads.Device = "label"
 	}

@@ -162,8 +162,8 @@ func (s *Store) SignOut(ctx context.Context, out fleet.SignedOut) ([]fleet.Sessi
 			t.who = session.User
 			t.record("logout", session.User, "at the provider of single sign-on, the session from "+session.Address)
 		}
-		return ended, errors.Join(err, t.deleteSessions(`id IN (SELECT s.id FROM sessions s JOIN users u ON u.name = s.user_name
-			WHERE `+condition+`)`, args...))
+		const ofThese = `id IN (SELECT s.id FROM sessions s JOIN users u ON u.name = s.user_name WHERE `
+		return ended, errors.Join(err, t.deleteSessions(ofThese+condition+`)`, args...))
 	})
 }
 

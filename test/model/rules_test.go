@@ -216,8 +216,9 @@ func (r *rules) forget(member string) {
 	maps.DeleteFunc(r.took, func(place string, _ bool) bool { return in(place) })
 }
 
-// remove notes which devices are gone because a template removes them: whoever brings one back, Muster takes it away
-// again without a question, until the template is gone. removes tells the devices that templates remove now.
+// remove notes which devices are gone because a template removes them. If a person or an introducer brings one back,
+// Muster takes it away again without a question, until the template is gone. removes tells the devices that templates
+// remove now.
 func (r *rules) remove(before, after flat, removes map[string]bool) {
 	for place := range before {
 		if id, ok := strings.CutPrefix(place, "devices."); ok && isMember(place) && after[place] == "" && removes[id] {

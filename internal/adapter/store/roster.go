@@ -135,7 +135,7 @@ func readWithRoster[T any](ctx context.Context, s *Store, table string, read fun
 		Message: "the rows change too often to be read", Hint: tryAgain}
 }
 
-// readListed is readWithRoster for a read that finds the rows that a caller names. If there are none, it does not read
+// readListed is readWithRoster for a read that finds the rows that a caller names. If it finds no row, it does not read
 // the roster, so that a guess costs little.
 func readListed[T any](ctx context.Context, s *Store, table string, read func() ([]T, error)) ([]T, roster, error) {
 	rows, err := read()

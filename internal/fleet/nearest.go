@@ -1,9 +1,18 @@
 package fleet
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
+
+// DidYouMean returns the end of a message about a mistyped name: ` (did you mean "x"?)`, or "" when no candidate is near.
+func DidYouMean(name string, candidates []string) string {
+	if near := Nearest(name, candidates); near != "" {
+		return fmt.Sprintf(" (did you mean %q?)", near)
+	}
+	return ""
+}
 
 // Nearest returns the candidate that a mistyped name most probably means, or "" when none is near.
 func Nearest(name string, candidates []string) string {

@@ -104,9 +104,9 @@ func openStream(t *testing.T, c *client.Client) *opened {
 	return o
 }
 
-// streamLimit is how long these tests wait on a busy machine, far below the time that a stream lasts by itself. It is
-// not the two seconds that are promised: TestAStreamEndsWithinTwoSecondsOfItsCredential of package httpapi tests those,
-// by a clock of its own.
+// streamLimit is how long a test waits for the end of a stream on a busy machine. A stream whose credential stays valid
+// lasts much longer. Muster promises an end within two seconds: TestAStreamEndsWithinTwoSecondsOfItsCredential of
+// package httpapi tests that, with a clock that the test sets.
 const streamLimit = 2 * time.Minute
 
 func (o *opened) wantEnd(what string) {

@@ -10,8 +10,8 @@ import (
 	"muster/test/wait"
 )
 
-// A member of a rollout stood held because no template of an admin asked for the folder, and stayed so after an admin
-// had saved one. It goes on by itself: nobody consents.
+// A member of a rollout was held because no template of an admin asked for the folder, and it stayed held after an
+// admin had saved such a template. The hold has to end without an answer of a person.
 func TestAHoldOfAMemberEndsOnceAnAdminAsksForTheFolder(t *testing.T) {
 	t.Parallel()
 	const plain = `{"label": "new", "path": "/srv/new"}`
@@ -39,7 +39,7 @@ func TestAHoldOfAMemberEndsOnceAnAdminAsksForTheFolder(t *testing.T) {
 			"was not last saved by an admin",
 			func(w *world, _ int64) { w.template("folders.new", plain) },
 		},
-		"whose template did not ask by itself": {
+		"who saves a template that asks without the author's option": {
 			func(w *world, author *server.Server) int64 {
 				author.Template("set", "options.maxSendKbps", "4000", "all")
 				w.comesTo(fleet.RolloutSucceeded)

@@ -208,12 +208,10 @@ func (s *system) toPrograms(at location) string {
 			return "contains"
 		}
 	}
-	switch how := isOrLiesIn(inHome[:min(1, len(inHome))], programDirectoriesOfHome); {
-	case how != "" && len(inHome) > 1:
-		return "lies in"
-	default:
+	if how := isOrLiesIn(inHome[:min(1, len(inHome))], programDirectoriesOfHome); how == "" || len(inHome) == 1 {
 		return how
 	}
+	return "lies in"
 }
 
 // holdsDocuments reports whether a directory of this name in a profile of Windows is the user's documents or OneDrive.

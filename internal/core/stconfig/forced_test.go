@@ -122,3 +122,25 @@ func TestConsequencesAreTheLeavesBesideAWrite(t *testing.T) {
 		t.Errorf("a label has the consequence %s", beside[0].Key)
 	}
 }
+
+// What a daemon forces in one member is what it forces in the document, without what it forces elsewhere.
+func TestForcesInAMemberAreThoseOfTheDocument(t *testing.T) {
+	doc := Sample()
+	folder, device := doc.Get("defaults").Get("folder"), doc.Get("defaults").Get("device")
+	doc = doc.With("folders", List(folder.With("id", Text("a")).With("rescanIntervalS", Literal("-1")),
+		folder.With("id", Text("b")).With("rescanIntervalS", Literal("-2")))).
+		With("devices", List(device.With("deviceID", Text("A")).With("maxSendKbps", Literal("-3"))))
+	found := 0
+	for _, member := range []Key{Key{}.Child("folders").Child("a"), Key{}.Child("folders").Child("b"),
+		Key{}.Child("devices").Child("A"), Key{}.Child("folders").Child("missing")} {
+		want := slices.DeleteFunc(Forces(doc), func(f Forced) bool { return !f.Key.HasPrefix(member) })
+		got := ForcesIn(doc, member)
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%v: got %v, want %v", member, got, want)
+		}
+		found += len(got)
+	}
+	if found == 0 {
+		t.Error("the document has nothing that a daemon forces")
+	}
+}

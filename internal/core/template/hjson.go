@@ -27,10 +27,9 @@ func readHJSON(text string) (hjsonText, *fault) {
 
 // hjsonText is the result of reading a text.
 type hjsonText struct {
-	value   stconfig.Value
-	secrets []secretUse
-	// the first parts that nobody means, although HJSON has them: a placeholder of Jinja, a member as in YAML; or nil
-	jinja, yaml *fault
+	value       stconfig.Value
+	secrets     []secretUse
+	jinja, yaml *fault // see hjsonReader
 }
 
 // secretUse is the place of one "${secret:NAME}" in a text.
@@ -46,6 +45,7 @@ type hjsonReader struct {
 	values int
 	// the first part that is valid HJSON but refused; it is returned only when the rest of the text is valid
 	refusal *fault
+	// A text with one of these two faults is valid HJSON, but may not be saved. Nil: the text has no such fault.
 	jinja   *fault // the first placeholder of another template language in a name or text
 	yaml    *fault // the first member that reads like YAML
 	secrets []secretUse

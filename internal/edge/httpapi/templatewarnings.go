@@ -6,19 +6,26 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"sync"
 
 	"muster/internal/fleet"
 )
 
-// warningsOf are those about the new and changed templates of an edit. Only authors may ask for it, so the warnings may
-// name secrets; an undo is the work of an operator.
+// warningsOf returns the warnings about the new and changed templates of an edit. Authors plan edits, and may see the
+// names of secrets. Operators plan an undo, and may not, so its warnings name no secret.
 func (s PlanningHandlers) warningsOf(ctx context.Context, edit fleet.Edit) []string {
 	warnings := []string{}
-	secrets := secretNames{source: s.Secrets}
+	secrets := sync.OnceValues(func() (names []string, err error) {
+		stored, err := s.Secrets.Secrets(ctx)
+		for _, secret := range stored {
+			names = append(names, secret.Name)
+		}
+		return names, err
+	})
 	add := func(name string, t fleet.Template) {
 		texts := s.Checker.Warnings(ctx, t)
-		if edit.Undo == nil {
-			texts = append(texts, secrets.warnings(ctx, t)...)
+		if edit.Undo == nil && s.Secrets != nil {
+			texts = append(texts, secretWarnings(t, secrets)...)
 		}
 		for _, text := range texts {
 			warnings = append(warnings, name+": "+text)
@@ -41,27 +48,6 @@ func (s PlanningHandlers) warningsOf(ctx context.Context, edit fleet.Edit) []str
 	return warnings
 }
 
-// secretNames are the names of the secrets that there are. They are read when they are needed first.
-type secretNames struct {
-	source Secrets
-	read   bool
-	names  []string
-	err    error
-}
-
-func (s *secretNames) known(ctx context.Context) ([]string, error) {
-	if s.read {
-		return s.names, s.err
-	}
-	s.read = true
-	secrets, err := s.source.Secrets(ctx)
-	for _, secret := range secrets {
-		s.names = append(s.names, secret.Name)
-	}
-	s.err = err
-	return s.names, err
-}
-
 var (
 	// namedSecret matches a secret whose name is written out in HJSON or in a program.
 	namedSecret = regexp.MustCompile(`\$\{secret:([^}"'\n]+)\}|` +
@@ -69,30 +55,23 @@ var (
 	commentLines = regexp.MustCompile(`(?m)^[ \t]*(#|//).*$`)
 )
 
-// warnings name the secrets of a template that do not exist.
-func (s *secretNames) warnings(ctx context.Context, t fleet.Template) (warnings []string) {
-	if s.source == nil || !t.Reads.OrAll().Secrets {
+// secretWarnings names the secrets of a template that do not exist. known reads the names of those that exist.
+func secretWarnings(t fleet.Template, known func() ([]string, error)) (warnings []string) {
+	if !t.Reads.OrAll().Secrets {
 		return nil
 	}
-	var named []string
-	for _, found := range namedSecret.FindAllStringSubmatch(commentLines.ReplaceAllString(t.Text, ""), -1) {
-		if name := cmp.Or(found[1:]...); !slices.Contains(named, name) {
-			named = append(named, name)
-		}
-	}
-	known, err := s.known(ctx)
+	names, err := known()
 	if err != nil {
 		return nil // The plan itself says what it lacks.
 	}
-	for _, name := range named {
-		if slices.Contains(known, name) {
+	var named []string
+	for _, found := range namedSecret.FindAllStringSubmatch(commentLines.ReplaceAllString(t.Text, ""), -1) {
+		name := cmp.Or(found[1:]...)
+		if slices.Contains(named, name) || slices.Contains(names, name) {
 			continue
 		}
-		meant := ""
-		if near := fleet.Nearest(name, known); near != "" {
-			meant = fmt.Sprintf(" (did you mean %q?)", near)
-		}
-		warnings = append(warnings, fmt.Sprintf("there is no secret %q%s", name, meant))
+		named = append(named, name)
+		warnings = append(warnings, fmt.Sprintf("there is no secret %q%s", name, fleet.DidYouMean(name, names)))
 	}
 	return warnings
 }

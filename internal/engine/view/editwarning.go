@@ -55,12 +55,8 @@ func askedTagWarnings(t *fleet.TaggedTemplate, r *fleet.Registry) (warnings []st
 			continue
 		}
 		named = append(named, tag)
-		meant := ""
-		if near := fleet.Nearest(tag, known); near != "" {
-			meant = fmt.Sprintf(" (did you mean %q?)", near)
-		}
 		warnings = append(warnings, fmt.Sprintf("the template %s asks for devices(tag=%q), and no device has that tag%s",
-			nameOfTemplate(t), tag, meant))
+			nameOfTemplate(t), tag, fleet.DidYouMean(tag, known)))
 	}
 	return warnings
 }

@@ -40,7 +40,8 @@ func TestATemplateThatAppliesToNoDeviceIsWarnedOf(t *testing.T) {
 	}
 }
 
-// devices(tag="taem") is an empty list: the folder was shared with nobody, and nothing said why.
+// A program that asked for devices(tag="taem") got an empty list, and shared its folder with no device. No warning
+// named the tag.
 func TestATagInDevicesThatNoDeviceHasIsWarnedOf(t *testing.T) {
 	registry := registryOf(idA)
 	registry.Devices[idA].Tags = []fleet.Tag{"office", "team"}

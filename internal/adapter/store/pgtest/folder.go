@@ -14,9 +14,9 @@ const folderPrefix = "musterpg"
 // leftAfter is how long a folder stays for its process to lock it.
 const leftAfter = time.Minute
 
-// newFolder makes a folder in the folder parent, "" for the usual place of temporary files, and locks it. A process
-// that is killed removes nothing, so newFolder removes the folders whose lock nobody has any more: memory is full of
-// them otherwise.
+// newFolder makes a folder in the folder parent, "" for the usual place of temporary files, and locks it. A test
+// process that is killed leaves its folder behind. newFolder removes such folders, which no process has locked: they
+// would fill the memory.
 func newFolder(parent string) (dir string, lock *os.File, err error) {
 	if parent == "" {
 		parent = os.TempDir()

@@ -13,6 +13,8 @@ type Problem struct {
 	See       *ProblemSubject `json:"see,omitempty" doc:"What to look at, where the hint names a path of this API: for programs that show it in another way"`
 	Errors    []ProblemDetail `json:"errors,omitempty" nullable:"false" doc:"The single things that are wrong"`
 	Traceback string          `json:"traceback,omitempty" doc:"Of a Starlark program"`
+
+	AllowFailing bool `json:"allowFailing,omitempty" doc:"What is wrong is certain to fail on daemons: with allowFailing the request is not refused for it"`
 }
 
 // ProblemSubject is what a person looks at to go on after an error.

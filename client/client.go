@@ -119,6 +119,7 @@ func placeOf(detail api.ProblemDetail) string {
 func (e *Error) Unwrap() error {
 	out := &fleet.Error{
 		Code: codeOf(e.Status), Message: e.Problem.Detail, Hint: e.Problem.Hint, Traceback: e.Problem.Traceback,
+		Allowable: e.Problem.AllowFailing,
 	}
 	if see := e.Problem.See; see != nil {
 		out.See = fleet.Reference{Subject: fleet.Subject(see.Subject), ID: see.ID}

@@ -108,7 +108,8 @@ var WaitTexts = map[WaitCause]WaitText{
 	WaitUnreachable: {Severity: Warning, Reason: "their daemons do not answer",
 		Next: "Look at each machine: whether it runs, has a network, and runs Syncthing."},
 	WaitStale: {Severity: Warning, Reason: "not seen for longer than the setting staleAfter allows",
-		Next: "Revoke each device that is gone for good; give a longer time in the setting staleAfter where it only rests."},
+		Next: "Revoke each device that is gone for good: `muster device revoke DEVICE`. Where it only rests, give a longer " +
+			"time in the setting staleAfter."},
 	WaitFolderStopped: {Severity: Critical, Reason: "the daemons stopped the folder",
 		Next: "Do NOT put an empty folder where one is missing: its files would be deleted on all other devices. " +
 			"The reason of each device says what to do there."},

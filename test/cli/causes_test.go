@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -32,6 +33,10 @@ type causesFleet struct {
 	next    map[*stsim.Farm]int // the first daemon that no cause had
 	made    int
 	newest  int64 // rollout
+
+	real  *daemon.Daemon // on the machine of the reader; nil unless the test started one
+	hints []string       // of refused requests
+	early string         // an enrol key
 }
 
 // subject is what a cause was made for: devices, a rollout, or a part of the server.
@@ -40,11 +45,12 @@ type subject struct {
 	rollout int64
 }
 
-// causes make something wait that did not wait before, each time anew.
+// causes make something wait that did not wait before, each time anew. What is said about a failure, another
+// daemon at an address and a refused key names no command.
 var causes = []struct {
 	cause fleet.WaitCause
 	make  func(f *causesFleet) subject
-	least int // commands that are printed about it
+	least int // commands that are printed about it, those about the machine and those that only show something included
 }{
 	{fleet.WaitEnrollment, (*causesFleet).enrollment, 2},
 	{fleet.WaitPendingDevice, (*causesFleet).pendingDevice, 2},
@@ -52,14 +58,15 @@ var causes = []struct {
 	{fleet.WaitFailed, (*causesFleet).failed, 0},
 	{fleet.WaitContended, (*causesFleet).contended, 1},
 	{fleet.WaitUnstable, (*causesFleet).unstable, 1},
-	{fleet.WaitPinMismatch, (*causesFleet).pinMismatch, 1},
+	{fleet.WaitPinMismatch, (*causesFleet).pinMismatch, 3},
 	{fleet.WaitIdentityMismatch, (*causesFleet).identityMismatch, 0},
 	{fleet.WaitKeyRefused, (*causesFleet).keyRefused, 0},
-	{fleet.WaitHeld, (*causesFleet).held, 2},
-	{fleet.WaitRolloutApproval, (*causesFleet).rolloutApproval, 2},
+	{fleet.WaitHeld, (*causesFleet).held, 3},
+	{fleet.WaitRolloutApproval, (*causesFleet).rolloutApproval, 3},
 	{fleet.WaitRolloutPaused, (*causesFleet).rolloutPaused, 2},
 	{fleet.WaitRolloutHalted, (*causesFleet).rolloutHalted, 2},
-	{fleet.WaitStop, (*causesFleet).stop, 1},
+	{fleet.WaitStop, (*causesFleet).stop, 2},
+	{fleet.WaitStale, (*causesFleet).stale, 1},
 	{fleet.WaitImpairment, (*causesFleet).impairment, 1},
 }
 
@@ -68,25 +75,35 @@ var aboutTheMachine = map[string]string{
 	"muster enroll": "the simulated daemons have no home here; the manual's test runs it",
 }
 
+// mostCommands is more than are printed about one cause.
+const mostCommands = 12
+
 // names are what differs from one device, digest or number to the next in a command.
 var names = regexp.MustCompile(`\b[A-Z2-7]{7}(-[A-Z2-7]{7}){7}\b|\b[A-Z2-7]{7}\b|\b[0-9a-f]{12,}\b|\b\d+\b`)
 
 // Each command that is printed about a cause is typed while it waits. What one command answers waits anew for the next.
 func TestCommandsOfEachCauseRun(t *testing.T) {
 	t.Parallel()
-	f := newCausesFleet(t)
+	f := newCausesFleet(t, 71, server.Options{ApprovalThreshold: "1", Soak: time.Hour})
 	for _, c := range causes {
-		ran := map[string]bool{}
-		for {
-			about := c.make(f)
-			command := f.nextCommand(c.cause, about, ran)
+		ran, printed := map[string]bool{}, map[string]bool{}
+		command := "the first"
+		for range mostCommands {
+			if command = f.nextCommand(c.cause, c.make(f), ran); command != "" {
+				f.typed(f.filled(command), 0)
+			}
+			for _, one := range f.todo {
+				printed[names.ReplaceAllString(one, "X")] = true
+			}
 			if command == "" {
 				break
 			}
-			f.typed(f.filled(command), 0)
 		}
-		if len(ran) < c.least {
-			t.Errorf("%s: %d commands are printed about it: %v", c.cause, len(ran), ran)
+		if command != "" {
+			t.Errorf("%s: there are more than %d commands about it: %v", c.cause, mostCommands, ran)
+		}
+		if len(printed) < c.least {
+			t.Errorf("%s: only these commands are printed about it: %v", c.cause, printed)
 		}
 	}
 }
@@ -95,7 +112,10 @@ func TestCommandsOfEachCauseRun(t *testing.T) {
 // in ran in this form; "" for none.
 func (f *causesFleet) nextCommand(cause fleet.WaitCause, about subject, ran map[string]bool) string {
 	f.Helper()
-	f.todo, f.known = nil, map[string]string{}
+	f.todo, f.known, f.devices = nil, map[string]string{}, nil
+	for _, id := range about.devices {
+		f.devices = append(f.devices, api.Device{DeviceID: string(id)})
+	}
 	wait.Until(f, func() string {
 		waiting, err := f.Waiting(f.Context(), "")
 		if err != nil {
@@ -158,19 +178,20 @@ func (s subject) is(g api.WaitingGroup) bool {
 
 func (s subject) names(id string) bool { return slices.Contains(s.devices, fleet.DeviceID(id)) }
 
-func newCausesFleet(t *testing.T) *causesFleet {
+// newCausesFleet starts a server, and daemons that use a simulated network and the next one.
+func newCausesFleet(t *testing.T, network int, o server.Options) *causesFleet {
 	t.Helper()
 	agents := fmt.Sprintf("127.0.0.1:%d", daemon.FreePort(t))
-	muster := server.Start(t, server.Options{AgentListen: agents, ApprovalThreshold: "1", Soak: time.Hour,
-		BackupPassphrase: "correct horse battery staple"})
+	o.AgentListen, o.BackupPassphrase = agents, "correct horse battery staple"
+	muster := server.Start(t, o)
 	f := &causesFleet{
 		printedFleet: &printedFleet{
 			reader: &reader{T: t, dir: t.TempDir()}, known: map[string]string{},
 			backups: filepath.Join(muster.Home, "backups"), answered: map[string]bool{},
 		},
 		agents: agents, next: map[*stsim.Farm]int{},
-		farm:    simulated.Start(t, stsim.Options{Count: 60, Folders: 1, Quiet: true, Network: 71, Seed: 3}),
-		overTLS: simulated.Start(t, stsim.Options{Count: 4, Quiet: true, Network: 72, Seed: 4, UseTLS: true}),
+		farm:    simulated.Start(t, stsim.Options{Count: 60, Folders: 1, Quiet: true, Network: network, Seed: 3}),
+		overTLS: simulated.Start(t, stsim.Options{Count: 4, Quiet: true, Network: network + 1, Seed: 4, UseTLS: true}),
 	}
 	f.serves(muster)
 	return f
@@ -386,4 +407,23 @@ func (f *causesFleet) impairment() subject {
 	f.muster.Stop()
 	f.serves(server.Start(f, o))
 	return subject{}
+}
+
+// stale makes a device that was not seen for two days. The setting takes no time below one day.
+func (f *causesFleet) stale() subject {
+	d, _ := f.fresh(f.farm)
+	d.Stop()
+	f.muster.WaitConnection(d.ID(), fleet.Unreachable)
+	f.typed("muster setting set staleAfter '*=1d'", 0)
+	f.muster.Stop()
+	db := must[*sql.DB](f.reader)(sql.Open("sqlite", "file:"+filepath.Join(f.muster.Home, "muster.db")))
+	seen := time.Now().Add(-48 * time.Hour).UnixMilli()
+	must[sql.Result](f.reader)(db.ExecContext(f.Context(), `UPDATE sightings SET last_seen_at = $1 WHERE device_id = $2`,
+		seen, string(d.ID())))
+	if err := db.Close(); err != nil {
+		f.Fatal(err)
+	}
+	f.serves(server.Start(f, server.Options{Home: f.muster.Home, AgentListen: f.agents, TroubleAfter: time.Millisecond,
+		BackupPassphrase: "correct horse battery staple"}))
+	return of(d)
 }

@@ -97,7 +97,7 @@ func TestEveryClientRefusesWhatIsWrongOnEveryDaemon(t *testing.T) {
 		"unit": {key: "options.minHomeDiskFree.unit", value: `"percent"`, says: "is no unit"},
 		"word": {key: "folders.x.type", value: `"sendrecieve"`, says: "did you mean sendreceive?", never: true},
 	} {
-		for with, save := range w.clients(name, wrong.key, wrong.value) {
+		for with, save := range w.clients(name, wrong.key, wrong.value, wrong.never) {
 			before := w.countTemplates()
 			if out, err := save(false); err == nil || !strings.Contains(out+err.Error(), wrong.says) {
 				t.Errorf("%s, %s: got %q, %v, want it refused with %q", with, name, out, err, wrong.says)
@@ -122,8 +122,9 @@ func TestEveryClientRefusesWhatIsWrongOnEveryDaemon(t *testing.T) {
 	}
 }
 
-// clients are the ways to save a template. Each gives what it says, and an error when nothing was saved.
-func (w *world) clients(name, key, value string) map[string]func(allow bool) (string, error) {
+// clients are the ways to save a template, which nobody saves if never is true. Each gives what it says, and an error
+// when nothing was saved.
+func (w *world) clients(name, key, value string, never bool) map[string]func(allow bool) (string, error) {
 	run := func(allow bool, args ...string) (string, error) {
 		if args = append(args, "--yes"); allow {
 			args = append(args, "--allow-failing")
@@ -152,6 +153,10 @@ func (w *world) clients(name, key, value string) map[string]func(allow bool) (st
 			_, err := w.Client.ApplyChanges(w.t.Context(), api.ApplyChanges{WhatIf: body})
 			if (planned == nil) != (err == nil) {
 				w.t.Errorf("console, %s: planned with %v, saved with %v", name, planned, err)
+			}
+			var refused *client.Error
+			if errors.As(planned, &refused) && refused.Problem.AllowFailing == never {
+				w.t.Errorf("console, %s: a person is asked whether to save it all the same: %t", name, !never)
 			}
 			return "", err
 		},

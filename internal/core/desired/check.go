@@ -24,7 +24,7 @@ func CheckMade(t fleet.Template, key stconfig.Key, made template.Result) error {
 		return err
 	}
 	return refused(stconfig.Mistakes(t.Op, key, made.Value),
-		"Mend the template: as it is, it would stop its devices.", stconfig.RefusedValue)
+		fleet.Error{Hint: "Mend the template: as it is, it would stop its devices."}, stconfig.RefusedValue)
 }
 
 // CheckStrictly is CheckMade for a change that is planned before it is saved, unless the caller allows what fails. It
@@ -35,7 +35,7 @@ func CheckStrictly(t fleet.Template, key stconfig.Key, made template.Result) err
 		return err
 	}
 	return refused(stconfig.Mistakes(t.Op, key, made.Value),
-		"Mend the template. `--allow-failing` (allowFailing) stores it as it is.",
+		fleet.Error{Allowable: true, Hint: "Mend the template. `--allow-failing` (allowFailing) stores it as it is."},
 		stconfig.WrongType, stconfig.WrongWord)
 }
 
@@ -76,9 +76,9 @@ func checkPatterns(t fleet.Template, key stconfig.Key, value stconfig.Value) err
 	return nil
 }
 
-// refused returns one error about all mistakes of these kinds; nil without such mistakes.
-func refused(mistakes []stconfig.Mistake, hint string, kinds ...stconfig.MistakeKind) error {
-	e := &fleet.Error{Code: fleet.CodeInvalid, Hint: hint}
+// refused completes an error with all mistakes of these kinds, and returns it; nil without such mistakes.
+func refused(mistakes []stconfig.Mistake, e fleet.Error, kinds ...stconfig.MistakeKind) error {
+	e.Code = fleet.CodeInvalid
 	for _, d := range mistakes {
 		if slices.Contains(kinds, d.Kind) {
 			e.Details = append(e.Details, fleet.Detail{Field: "template", Message: d.Text})
@@ -88,7 +88,7 @@ func refused(mistakes []stconfig.Mistake, hint string, kinds ...stconfig.Mistake
 		return nil
 	}
 	e.Message = e.Details[0].Message
-	return e
+	return &e
 }
 
 // Warnings returns what the author of a template should look at: secrets in clear, and values that are most probably

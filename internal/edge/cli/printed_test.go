@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"cmp"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -8,8 +10,11 @@ import (
 	"maps"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/alecthomas/kong"
 
 	"muster/api"
 )
@@ -31,17 +36,22 @@ var explained = map[string]bool{
 	"edge/cli/plan.go: export": true, "edge/cli/test.go: device config": true,
 }
 
+// exampleOf is a command of a source with an example for each of its values.
+func exampleOf(command string) string {
+	typed, _, _ := strings.Cut(command, " > ") // The rest is the shell's.
+	typed = numberVerb.ReplaceAllString(flagsAfter.ReplaceAllString(typed, "$1"), "1")
+	return bracedWord.ReplaceAllString(otherVerb.ReplaceAllString(typed, "X"), "X")
+}
+
 // `muster enrollment accept 3XULYLF` was printed, and accept takes no short ID; other hints named flags of the past.
 // The next step of a paused folder was `muster device resume`, without a device.
 func TestEveryCommandThatMusterPrintsIsUnderstood(t *testing.T) {
 	all, parsed := parsers{}, 0
 	unused := maps.Clone(explained)
-	for where, texts := range literalsBelow(t, "../..") {
+	for where, texts := range literals(t) {
 		for _, text := range texts {
 			for _, found := range printedCommand.FindAllStringSubmatch(text, -1) {
-				typed, _, _ := strings.Cut(found[1], " > ") // The rest is the shell's.
-				typed = numberVerb.ReplaceAllString(flagsAfter.ReplaceAllString(typed, "$1"), "1")
-				typed = bracedWord.ReplaceAllString(otherVerb.ReplaceAllString(typed, "X"), "X")
+				typed := exampleOf(found[1])
 				if strings.HasPrefix(typed, "X") || strings.Contains(typed, "--help") {
 					continue
 				}
@@ -63,6 +73,67 @@ func TestEveryCommandThatMusterPrintsIsUnderstood(t *testing.T) {
 	}
 }
 
+var (
+	inQuotes = regexp.MustCompile("`[^`]*`")
+	// inSentence are commands in a sentence, without quotes.
+	inSentence = regexp.MustCompile(`\bmuster ([a-z][a-z-]*(?: [a-z][a-z-]*)*)`)
+	// alone are commands that are a text of their own, or its end.
+	alone = regexp.MustCompile(`(?:^|: )muster ([a-z][^\n]*)$`)
+)
+
+// notCommands are texts that are signed or kept, sentences about the name muster, and a command whose verb is a value:
+// TestCommandsOfEachCauseRun types it.
+var notCommands = regexp.MustCompile(`^(audit|audit end|audit head|counted|device statement|mark|roster)( \d| %|$)|` +
+	`^seal key id|^for |^rollout %s`)
+
+// Sentences name commands without quotes, too, as in the help of a flag.
+func TestEveryCommandThatATextNamesExists(t *testing.T) {
+	all, found, parsed := parsers{}, 0, 0
+	for where, texts := range literals(t) {
+		for _, text := range texts {
+			text = inQuotes.ReplaceAllString(text, "")
+			for _, words := range inSentence.FindAllStringSubmatch(text, -1) {
+				if notCommands.MatchString(words[1]) {
+					continue
+				}
+				found++
+				if err := exists(allNodes(t), strings.Fields(words[1])); err != nil {
+					t.Errorf("%s: muster %s: %v", where, words[1], err)
+				}
+			}
+			typed := alone.FindStringSubmatch(text)
+			if typed == nil || notCommands.MatchString(typed[1]) {
+				continue
+			}
+			parsed++
+			if err := all.parse(t, shellWords(t, exampleOf(typed[1]), t.TempDir())); err != nil {
+				t.Errorf("%s: muster %s: %v", where, typed[1], err)
+			}
+		}
+	}
+	if found < 200 || parsed < 150 {
+		t.Errorf("%d commands were found, %d were parsed", found, parsed)
+	}
+}
+
+// exists returns an error for words that lead to no command. Other words may follow a command that runs.
+func exists(node *kong.Node, words []string) error {
+	for _, word := range words {
+		i := slices.IndexFunc(node.Children, func(child *kong.Node) bool {
+			return child.Name == word || slices.Contains(child.Aliases, word)
+		})
+		switch {
+		case i >= 0:
+			node = node.Children[i]
+		case node.Leaf() || node.DefaultCmd != nil:
+			return nil
+		default:
+			return fmt.Errorf("%s has no command %s", cmp.Or(node.FullPath(), "muster"), word)
+		}
+	}
+	return nil
+}
+
 // "unexpected argument" counted as "expected", so that a command with a wrong argument was taken for a short one.
 func TestAPrintedCommandWithAWrongArgumentIsNoShortOne(t *testing.T) {
 	all := parsers{}
@@ -76,6 +147,16 @@ func TestAPrintedCommandWithAWrongArgumentIsNoShortOne(t *testing.T) {
 			t.Errorf("muster %s: %v, want that it is taken for a short command: %t", typed, err, short)
 		}
 	}
+}
+
+// literals are the texts in the sources of the program, by file.
+func literals(t *testing.T) map[string][]string {
+	t.Helper()
+	all := literalsBelow(t, "../..")
+	for _, dir := range []string{"../../../api", "../../../client", "../../../cmd"} {
+		maps.Copy(all, literalsBelow(t, dir))
+	}
+	return all
 }
 
 // literalsBelow are the texts in the sources of a directory, by file, with what is put together of several.

@@ -98,7 +98,8 @@ func (s DeviceTestHandlers) maySendStored(device *fleet.Registered, target fleet
 	}
 	e := fleet.Invalidf("apiKey", "the stored API key is not sent there: nothing proves that this device answers at the "+
 		"address")
-	e.Hint = "Give the API key again, or pin the certificate of the daemon first: `muster device trust`."
+	e.Hint = fmt.Sprintf("Give the API key again, or pin the certificate of the daemon first: `muster device trust %s`.",
+		device.ID.Short())
 	return e
 }
 

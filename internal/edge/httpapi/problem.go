@@ -115,6 +115,7 @@ func (s *server) writeProblem(w http.ResponseWriter, r *http.Request, status int
 	body, err := encode(api.Problem{
 		Type: "urn:muster:problem:" + code, Title: http.StatusText(status), Status: status,
 		Detail: detail, Hint: hint, See: wireSee(e.See), Errors: problemDetails(e.Details), Traceback: e.Traceback,
+		AllowFailing: e.Allowable,
 	})
 	if err != nil {
 		s.log.Error("problem not encoded", logkey.Err(err))

@@ -35,8 +35,9 @@ func (j *judgement) failing(ctx context.Context) error {
 		return err
 	}
 	slices.SortFunc(failing, func(a, b plan.Effect) int { return strings.Compare(string(a.Device), string(b.Device)) })
-	refusal := &fleet.Error{Code: fleet.CodeInvalid, Hint: "Correct it. To store it as it is, say allowFailing " +
-		"(`--allow-failing`): nothing is written to these devices until that is mended."}
+	refusal := &fleet.Error{Code: fleet.CodeInvalid, Allowable: true,
+		Hint: "Correct it. To store it as it is, say allowFailing (`--allow-failing`): nothing is written to these " +
+			"devices until that is mended."}
 	for _, e := range failing[:min(len(failing), maxFailing)] {
 		refusal.Details = append(refusal.Details, fleet.Detail{Field: "devices", Message: fmt.Sprintf("%s: %s",
 			j.nameOf(e.Device), fleet.Reason(e.Err))})

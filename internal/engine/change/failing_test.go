@@ -87,7 +87,8 @@ func TestWhatIsCertainToFailIsRefused(t *testing.T) {
 		}
 		var refused *fleet.Error
 		if !errors.As(err, &refused) || refused.Code != fleet.CodeInvalid || store.tries != 0 ||
-			len(refused.Details) != len(test.names) || !strings.Contains(refused.Hint, "allowFailing") {
+			len(refused.Details) != len(test.names) || !strings.Contains(refused.Hint, "allowFailing") ||
+			!refused.Allowable {
 			t.Errorf("%s: got %v after %d writes, want %v refused", name, err, store.tries, test.names)
 			continue
 		}

@@ -10,6 +10,7 @@ export class Problem extends Error {
   readonly traceback: string;
   readonly page: { says: string; href: string } | undefined; // the page that shows what the hint would name
   readonly errors: NonNullable<Body["errors"]>;
+  readonly allowFailing: boolean; // With allowFailing the request is not refused for it.
 
   constructor(body: Partial<Body> & { detail: string }) {
     // Only a program can cause an error about the form of a request: a person reads what to do about it.
@@ -18,7 +19,9 @@ export class Problem extends Error {
     this.name = "Problem";
     this.status = body.status ?? 0;
     this.page = body.see && !isOfRequest ? pageFor(body.see) : undefined;
-    this.hint = body.see ? "" : (body.hint ?? ""); // The hint names a path of the API, which nobody sees here.
+    this.allowFailing = body.allowFailing ?? false;
+    // The hint names a path of the API, or a flag of a command, which nobody sees here.
+    this.hint = body.see || this.allowFailing ? "" : (body.hint ?? "");
     this.traceback = body.traceback ?? "";
     this.errors = isOfRequest ? [] : (body.errors ?? []);
   }

@@ -7,7 +7,6 @@ import { ask, titled } from "../../api/client";
 import { inventory } from "../../api/inventory";
 import { Problem } from "../../api/problem";
 import { queries } from "../../api/queries";
-import { whatIf } from "../../api/whatif";
 import { useMe } from "../../session/me";
 import { includes } from "../../session/roles";
 import { Act, warn } from "../../ui/act";
@@ -20,8 +19,8 @@ import { TitleField } from "../../ui/title";
 import { useKeeps, useKeptBefore } from "../../ui/usekept";
 import { doneIn } from "../rollouts/doneIn";
 import { AllowFailing } from "../whatif/AllowFailing";
-import { useAllowed } from "../whatif/allowed";
 import { Effect } from "../whatif/Effect";
+import { usePlan, whyRefused } from "../whatif/planning";
 import { completions, fieldsAt, keysOf } from "./complete";
 import { changesOf, draftOf, draftToShow, emptyDraft, isSame, mistakesOf, textOf, withText, type Draft } from "./draft";
 import { Delete } from "./Delete";
@@ -102,8 +101,8 @@ function Edit({ stored, readAt, edited }: { stored: Stored | undefined; readAt?:
 
   const changes = changesOf(late, base);
   const hasText = late.template.trim() !== "";
-  const plan = useQuery({ ...whatIf(changes), enabled: mayPlan && hasText && Object.keys(changes).length > 0 });
-  const [allowFailing, setAllowFailing] = useAllowed(plan.data);
+  const planning = usePlan(changes, mayPlan && hasText && Object.keys(changes).length > 0);
+  const { plan, refusal, isRefused, allowed: allowFailing } = planning;
   const [title, setTitle] = useState("");
   const settled = typed === draft && !plan.isFetching;
   const problem = plan.error instanceof Problem && Object.keys(changes).length > 0 ? plan.error : undefined;
@@ -151,7 +150,7 @@ function Edit({ stored, readAt, edited }: { stored: Stored | undefined; readAt?:
             needs="author"
             variant="filled"
             disabled={!dirty || !settled || problem !== undefined || !hasText}
-            why={whyNot(dirty, hasText, settled, problem)}
+            why={whyNot(dirty, hasText, settled, problem, isRefused)}
             run={save}
           >
             {saveWords(base !== undefined, plan.data?.touched.devices)}
@@ -256,7 +255,7 @@ function Edit({ stored, readAt, edited }: { stored: Stored | undefined; readAt?:
             <Tabs.Panel value="fleet" p="md" aria-live="polite">
               {!mayPlan ? (
                 <Muted>To see what a change would do needs the role operator or higher.</Muted>
-              ) : problem ? (
+              ) : problem && !isRefused ? (
                 <Wrong error={problem} />
               ) : !hasText ? (
                 <Nothing title="Nothing to plan yet">Write a text: what it does to every device shows here.</Nothing>
@@ -264,11 +263,11 @@ function Edit({ stored, readAt, edited }: { stored: Stored | undefined; readAt?:
                 <Nothing title="As it is saved" actions={<Reach tags={draft.tags} />}>
                   Change something: what that does to every device shows here, before you save.
                 </Nothing>
-              ) : plan.data && settled ? (
-                <>
-                  <AllowFailing plan={plan.data} allowed={allowFailing} allow={setAllowFailing} />
-                  <Effect plan={plan.data} idle={late.tags.length === 0 ? noTag : undefined} />
-                </>
+              ) : settled && (plan.data || refusal) ? (
+                <Stack>
+                  <AllowFailing planning={planning} />
+                  {plan.data && <Effect plan={plan.data} idle={late.tags.length === 0 ? noTag : undefined} />}
+                </Stack>
               ) : (
                 <Ghosts />
               )}
@@ -313,9 +312,16 @@ function saveWords(exists: boolean, devices: number | undefined): string {
   return devices ? `${verb} for ${plural(devices, "device")}` : verb;
 }
 
-function whyNot(dirty: boolean, hasText: boolean, settled: boolean, problem: Problem | undefined): string {
+function whyNot(
+  dirty: boolean,
+  hasText: boolean,
+  settled: boolean,
+  problem: Problem | undefined,
+  isRefused: boolean,
+): string {
   if (!dirty) return "Nothing was changed.";
   if (!hasText) return "The text is empty.";
+  if (isRefused) return whyRefused;
   if (problem) return "Mend the mistakes first.";
   return settled ? "" : "The plan is being made.";
 }

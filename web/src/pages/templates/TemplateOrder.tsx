@@ -4,7 +4,6 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { ask, titled, type Schemas } from "../../api/client";
 import { queries } from "../../api/queries";
-import { whatIf } from "../../api/whatif";
 import { useMay } from "../../session/me";
 import { Act, warn } from "../../ui/act";
 import { plural } from "../../ui/format";
@@ -15,8 +14,8 @@ import { Chip, Faint, Muted, To } from "../../ui/text";
 import { TitleField } from "../../ui/title";
 import { doneIn } from "../rollouts/doneIn";
 import { AllowFailing } from "../whatif/AllowFailing";
-import { useAllowed } from "../whatif/allowed";
 import { Effect } from "../whatif/Effect";
+import { usePlan, whyRefused } from "../whatif/planning";
 import { compare, moved, type Ordered } from "./order";
 
 type Template = Schemas["Template"];
@@ -63,8 +62,8 @@ function Arrange({ all }: { all: Template[] }) {
     setPriorities(next);
   };
   const body: Schemas["WhatIf"] = { templates: { changed: [...priorities].map(([id, priority]) => ({ id, priority })) } };
-  const plan = useQuery({ ...whatIf(body), enabled: isAuthor && priorities.size > 0 });
-  const [allowFailing, setAllowFailing] = useAllowed(plan.data);
+  const planning = usePlan(body, isAuthor && priorities.size > 0);
+  const { plan, isRefused, allowed: allowFailing } = planning;
   const [title, setTitle] = useState("");
   return (
     <Split>
@@ -111,7 +110,7 @@ function Arrange({ all }: { all: Template[] }) {
               needs="author"
               variant="filled"
               disabled={priorities.size === 0 || !plan.data || plan.isFetching}
-              why={priorities.size === 0 ? "Nothing was changed." : "The plan is being made."}
+              why={priorities.size === 0 ? "Nothing was changed." : isRefused ? whyRefused : "The plan is being made."}
               run={async () => {
                 const applied = await ask(
                   titled(title).POST("/api/v1/changes", {
@@ -137,8 +136,8 @@ function Arrange({ all }: { all: Template[] }) {
           ) : (
             <>
               <TitleField value={title} onChange={setTitle} />
-              <AllowFailing plan={plan.data} allowed={allowFailing} allow={setAllowFailing} />
-              <Loads query={plan}>{(data) => <Effect plan={data} />}</Loads>
+              <AllowFailing planning={planning} />
+              {!isRefused && <Loads query={plan}>{(data) => <Effect plan={data} />}</Loads>}
             </>
           )}
         </Stack>

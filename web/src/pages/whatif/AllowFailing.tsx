@@ -1,27 +1,32 @@
 import { Checkbox } from "@mantine/core";
-import type { Schemas } from "../../api/client";
 import { plural } from "../../ui/format";
+import { Stack } from "../../ui/layout";
+import { Wrong } from "../../ui/page";
+import type { Planning } from "./planning";
 
 /**
- * AllowFailing asks before something is stored with which no plan could be made for devices any more. A device for which
- * none can be made without it is not asked about.
+ * AllowFailing asks before something is stored that is certain to fail on the daemons, or with which no plan could be made
+ * for devices any more. A device for which none can be made without it is not asked about.
  */
-export function AllowFailing({
-  plan,
-  allowed,
-  allow,
-}: {
-  plan: Schemas["WhatIfPlan"] | undefined;
-  allowed: boolean;
-  allow: (allowed: boolean) => void;
-}) {
-  const failed = plan?.devices.filter((one) => one.error !== "" && !one.failsNow).length ?? 0;
-  if (failed === 0) return null;
-  return (
+export function AllowFailing({ planning: { plan, refusal, isRefused, allowed, allow } }: { planning: Planning }) {
+  const failed = plan.data?.devices.filter((one) => one.error !== "" && !one.failsNow).length ?? 0;
+  if (!refusal && failed === 0) return null;
+  const tick = (
     <Checkbox
       checked={allowed}
       onChange={(event) => allow(event.currentTarget.checked)}
-      label={`Save it although no plan could be made for ${plural(failed, "device")}: nothing is written there until that is mended`}
+      label={
+        refusal
+          ? "Save it although it will fail on the daemons"
+          : `Save it although no plan could be made for ${plural(failed, "device")}: nothing is written there until that is mended`
+      }
     />
+  );
+  if (!isRefused) return tick; // The plan says what fails.
+  return (
+    <Stack>
+      <Wrong error={refusal} />
+      {tick}
+    </Stack>
   );
 }

@@ -1,7 +1,5 @@
-import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { ask, titled, type Schemas } from "../../api/client";
-import { whatIf } from "../../api/whatif";
 import { useMay } from "../../session/me";
 import type { Role } from "../../session/roles";
 import { Act, warn } from "../../ui/act";
@@ -12,9 +10,9 @@ import { Muted } from "../../ui/text";
 import { TitleField } from "../../ui/title";
 import { doneIn } from "../rollouts/doneIn";
 import { AllowFailing } from "./AllowFailing";
-import { useAllowed } from "./allowed";
 import { Effect } from "./Effect";
 import { inverseOf } from "./inverse";
+import { usePlan, whyRefused } from "./planning";
 
 /** Planned shows what a change would do, and stores it while that is so. */
 export function Planned({
@@ -29,20 +27,21 @@ export function Planned({
   onDiscard: () => void;
 }) {
   const may = useMay(needs);
-  const plan = useQuery({ ...whatIf(body), enabled: may });
-  const [allowFailing, setAllowFailing] = useAllowed(plan.data);
+  const planning = usePlan(body, may);
+  const { plan, isRefused, allowed: allowFailing } = planning;
   const [title, setTitle] = useState("");
   return (
     <Stack>
-      {may ? <Loads query={plan}>{(data) => <Effect plan={data} />}</Loads> : <Muted>A plan needs the role {needs}.</Muted>}
-      <AllowFailing plan={plan.data} allowed={allowFailing} allow={setAllowFailing} />
+      {!may && <Muted>A plan needs the role {needs}.</Muted>}
+      {may && !isRefused && <Loads query={plan}>{(data) => <Effect plan={data} />}</Loads>}
+      <AllowFailing planning={planning} />
       {may && <TitleField value={title} onChange={setTitle} />}
       <Row>
         <Act
           needs={needs}
           variant="filled"
           disabled={!plan.data || plan.isFetching || plan.data.broken.length > 0}
-          why={plan.data && plan.data.broken.length > 0 ? "It would break what is asserted." : "The plan is being made."}
+          why={whyNot(plan.data, isRefused)}
           run={async () => {
             const applied = await ask(
               titled(title).POST("/api/v1/changes", {
@@ -62,4 +61,9 @@ export function Planned({
       </Row>
     </Stack>
   );
+}
+
+function whyNot(plan: Schemas["WhatIfPlan"] | undefined, isRefused: boolean): string {
+  if (isRefused) return whyRefused;
+  return plan && plan.broken.length > 0 ? "It would break what is asserted." : "The plan is being made.";
 }

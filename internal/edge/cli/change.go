@@ -33,10 +33,27 @@ func (c changing) make(ctx context.Context, env *environment, server *client.Cli
 	question string) error {
 	change.AllowFailing = c.AllowFailing
 	planned, err := server.WhatIf(ctx, change)
-	if err != nil {
-		return err
+	if err == nil {
+		err = c.makePlanned(ctx, env, server, change, planned, question)
 	}
-	return c.makePlanned(ctx, env, server, change, planned, question)
+	if c.forPeople() {
+		err = namingTemplates(err, change)
+	}
+	return err
+}
+
+// makeFrom is make for a change that a template's file asks for. What is printed has the lines of the file.
+func (c changing) makeFrom(ctx context.Context, env *environment, server *client.Client, change api.WhatIf,
+	question string, file templateFile) error {
+	change.AllowFailing = c.AllowFailing
+	planned, err := server.WhatIf(ctx, change)
+	if err != nil {
+		return file.inFile(err)
+	}
+	if c.forPeople() {
+		linesOf(file).inPlan(&planned)
+	}
+	return file.inFile(c.makePlanned(ctx, env, server, change, planned, question))
 }
 
 // makeSince is make for a change that was made from what was read. It refuses the change if the generation is not the

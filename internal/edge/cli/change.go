@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"muster/api"
@@ -98,8 +99,11 @@ func (c changing) makePlanned(ctx context.Context, env *environment, server *cli
 	for _, b := range planned.Broken {
 		p.line(red, "Broken: "+printable(brokenText(b)))
 	}
-	if err := warnOfTags(ctx, env, server, change); err != nil || c.DryRun {
+	if err := warnOfTags(ctx, env, server, change); err != nil {
 		return err
+	}
+	if c.DryRun {
+		return c.wouldBeRefused(change, planned)
 	}
 	if len(planned.Broken) > 0 {
 		return &fleet.Error{Code: fleet.CodeConflict,
@@ -123,6 +127,17 @@ func (c changing) makePlanned(ctx context.Context, env *environment, server *cli
 	}
 	return c.done(env, strconv.FormatInt(done.Generation, 10), done,
 		doneIn(ctx, server, done.Generation))
+}
+
+// wouldBeRefused ends a command that only shows a plan with the exit code for a change that the server would refuse. A
+// revocation is made although no plan can be made for a device.
+func (c changing) wouldBeRefused(change api.WhatIf, planned api.WhatIfPlan) error {
+	fails := func(d api.DeviceEffect) bool { return d.Error != "" && !d.FailsNow }
+	onlyRevokes := change.Templates == nil && change.Tags == nil && change.Vars == nil
+	if len(planned.Broken) > 0 || !c.AllowFailing && !onlyRevokes && slices.ContainsFunc(planned.Devices, fails) {
+		return exitCode(exitRefused)
+	}
+	return nil
 }
 
 // namesIn are the devices that a plan changes.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"muster/api"
@@ -33,10 +34,27 @@ func (c changing) make(ctx context.Context, env *environment, server *client.Cli
 	question string) error {
 	change.AllowFailing = c.AllowFailing
 	planned, err := server.WhatIf(ctx, change)
-	if err != nil {
-		return err
+	if err == nil {
+		err = c.makePlanned(ctx, env, server, change, planned, question)
 	}
-	return c.makePlanned(ctx, env, server, change, planned, question)
+	if c.forPeople() {
+		err = namingTemplates(err, change)
+	}
+	return err
+}
+
+// makeFrom is make for a change that a template's file asks for. What is printed has the lines of the file.
+func (c changing) makeFrom(ctx context.Context, env *environment, server *client.Client, change api.WhatIf,
+	question string, file templateFile) error {
+	change.AllowFailing = c.AllowFailing
+	planned, err := server.WhatIf(ctx, change)
+	if err != nil {
+		return file.inFile(err)
+	}
+	if c.forPeople() {
+		linesOf(file).inPlan(&planned)
+	}
+	return file.inFile(c.makePlanned(ctx, env, server, change, planned, question))
 }
 
 // makeSince is make for a change that was made from what was read. It refuses the change if the generation is not the
@@ -81,8 +99,11 @@ func (c changing) makePlanned(ctx context.Context, env *environment, server *cli
 	for _, b := range planned.Broken {
 		p.line(red, "Broken: "+printable(brokenText(b)))
 	}
-	if err := warnOfTags(ctx, env, server, change); err != nil || c.DryRun {
+	if err := warnOfTags(ctx, env, server, change); err != nil {
 		return err
+	}
+	if c.DryRun {
+		return c.wouldBeRefused(change, planned)
 	}
 	if len(planned.Broken) > 0 {
 		return &fleet.Error{Code: fleet.CodeConflict,
@@ -106,6 +127,17 @@ func (c changing) makePlanned(ctx context.Context, env *environment, server *cli
 	}
 	return c.done(env, strconv.FormatInt(done.Generation, 10), done,
 		doneIn(ctx, server, done.Generation))
+}
+
+// wouldBeRefused ends a command that only shows a plan with the exit code for a change that the server would refuse. A
+// revocation is made although no plan can be made for a device.
+func (c changing) wouldBeRefused(change api.WhatIf, planned api.WhatIfPlan) error {
+	fails := func(d api.DeviceEffect) bool { return d.Error != "" && !d.FailsNow }
+	onlyRevokes := change.Templates == nil && change.Tags == nil && change.Vars == nil
+	if len(planned.Broken) > 0 || !c.AllowFailing && !onlyRevokes && slices.ContainsFunc(planned.Devices, fails) {
+		return exitCode(exitRefused)
+	}
+	return nil
 }
 
 // namesIn are the devices that a plan changes.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -49,6 +50,11 @@ func planDir(ctx context.Context, env *environment, server *client.Client, dir s
 	return d, body, planned, d.inFiles(err)
 }
 
+// lines are those of the files of the directory's templates.
+func (d *fleetDir) lines() templateLines {
+	return linesOf(slices.Collect(maps.Values(d.templates))...)
+}
+
 const planSteps = 2
 
 // inFiles turns an error about fields of the request into one about lines of the files.
@@ -63,14 +69,14 @@ func (d *fleetDir) inFiles(err error) error {
 			return err
 		}
 		path, line := d.fileOfField(strings.TrimPrefix(detail.Field, "body."), detail.Line)
-		fault := fleetfiles.Fault(path, line, "%s", detail.Message)
+		fault := fleetfiles.Fault(path, line, "%s", d.lines().inText(detail.Message))
 		if strings.HasSuffix(detail.Field, ".template") {
 			fault.Column = detail.Column
 		}
 		faults = append(faults, fault)
 	}
 	return &fleet.Error{Code: fleet.CodeInvalid,
-		Message: "the server does not take the files: " + answer.Problem.Detail,
+		Message: "the server does not take the files: " + d.lines().inText(answer.Problem.Detail),
 		Details: faults, Hint: answer.Problem.Hint}
 }
 
@@ -79,13 +85,15 @@ type shownPlan struct {
 	output string // text, json or markdown
 	colour string
 	all    bool
+	lines  templateLines
 }
 
 func (how shownPlan) print(ctx context.Context, env *environment, server *client.Client, p api.FleetPlan) error {
-	switch how.output {
-	case "json":
+	if how.output == "json" {
 		return printValue(env, output{"json"}, p)
-	case "markdown":
+	}
+	how.lines.inPlan(&p.WhatIfPlan)
+	if how.output == "markdown" {
 		return printMarkdown(env, p, labels(ctx, server))
 	}
 	paint := newPainter(ctx, server, env.Out, how.colour)
@@ -105,7 +113,7 @@ func (how shownPlan) print(ctx context.Context, env *environment, server *client
 		paint.line(yellow, "Asks: "+paint.named(text)+".")
 	}
 	for _, b := range p.Broken {
-		paint.line(red, "Broken: "+printable(brokenText(b)))
+		paint.line(red, "Broken: "+printable(how.lines.inText(brokenText(b))))
 	}
 	paint.line(faint, "Plan "+p.Digest)
 	for _, text := range p.Warnings {
@@ -285,11 +293,11 @@ func (c *planCommand) runDir(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	_, _, planned, err := planDir(ctx, env, server, c.File, c.fleetFlags, c.allowing)
+	d, _, planned, err := planDir(ctx, env, server, c.File, c.fleetFlags, c.allowing)
 	if err != nil {
 		return err
 	}
-	how := shownPlan{c.Output, c.Colour, c.All}
+	how := shownPlan{c.Output, c.Colour, c.All, d.lines()}
 	if c.JSON {
 		how.output = "json"
 	}
@@ -325,7 +333,7 @@ func (c *applyCommand) runDir(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	how := shownPlan{"text", "auto", c.All}
+	how := shownPlan{"text", "auto", c.All, d.lines()}
 	switch {
 	case c.Plan != "" && !beginsDigest(planned.Digest, c.Plan):
 		if err := how.print(ctx, env, server, planned); err != nil {

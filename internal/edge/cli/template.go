@@ -198,7 +198,7 @@ func (c *templateEvaluateCommand) evaluate(ctx context.Context, env *environment
 	}
 	made, err := server.EvaluateNewTemplate(ctx, api.EvaluateTemplate{Label: &file.Label, Priority: &file.Priority,
 		Op: &file.Op, Key: &file.Key, Template: &file.Text}, device)
-	return made, inFile(err, c.File, file)
+	return made, file.inFile(err)
 }
 
 func printEvaluation(env *environment, made api.Evaluation) error {

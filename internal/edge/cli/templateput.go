@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -56,31 +55,15 @@ func (c *templatePutCommand) Run(ctx context.Context, env *environment) error {
 		return err
 	}
 	if current == nil {
-		err := c.make(ctx, env, server, creating(file), fmt.Sprintf("Create the template %q?", printable(file.Label)))
-		return inFile(err, c.File, file)
+		question := fmt.Sprintf("Create the template %q?", printable(file.Label))
+		return c.makeFrom(ctx, env, server, creating(file.Template), question, file)
 	}
-	change, err := replacing(ctx, server, *current, file)
+	change, err := replacing(ctx, server, *current, file.Template)
 	if err != nil {
 		return err
 	}
-	err = c.make(ctx, env, server, change, fmt.Sprintf("Change template %d, %q?", current.ID, printable(current.Label)))
-	return inFile(err, c.File, file)
-}
-
-// inFile turns line numbers of a template's text into those of its file, which begins with a header.
-func inFile(err error, name string, file fleetfiles.Template) error {
-	var answer *client.Error
-	if !errors.As(err, &answer) {
-		return err
-	}
-	moved := *answer
-	moved.Problem.Errors = slices.Clone(answer.Problem.Errors)
-	for i, detail := range moved.Problem.Errors {
-		if detail.Line > 0 {
-			moved.Problem.Errors[i].Field, moved.Problem.Errors[i].Line = name, detail.Line+file.HeaderLines
-		}
-	}
-	return &moved
+	question := fmt.Sprintf("Change template %d, %q?", current.ID, printable(current.Label))
+	return c.makeFrom(ctx, env, server, change, question, file)
 }
 
 // current is the template that the file replaces, nil if the file makes a new one.
@@ -97,7 +80,8 @@ func (c *templatePutCommand) current(ctx context.Context, server *client.Client,
 }
 
 // readTemplateFile reads a template from a file. Without a label it has the file's name.
-func readTemplateFile(env *environment, name string) (file fleetfiles.Template, err error) {
+func readTemplateFile(env *environment, name string) (file templateFile, err error) {
+	file.path = name
 	text, err := readInput(env.In, name, maxTemplateFile+1)
 	switch {
 	case err != nil:
@@ -109,9 +93,10 @@ func readTemplateFile(env *environment, name string) (file fleetfiles.Template, 
 		return file, &fleet.Error{Code: fleet.CodeInvalid, Message: "the file is empty",
 			Hint: "`muster template put --help` shows an example."}
 	}
-	if file, err = fleetfiles.ParseTemplate(string(text)); err != nil {
+	if file.Template, err = fleetfiles.ParseTemplate(string(text)); err != nil {
 		return file, err
 	}
+	file.header = strings.Split(string(text), "\n")[:file.HeaderLines]
 	if base := filepath.Base(name); file.Label == "" && name != "-" {
 		file.Label = strings.TrimSuffix(base, filepath.Ext(base))
 	}
@@ -185,13 +170,12 @@ func (c *templateEditCommand) save(ctx context.Context, env *environment, server
 	if err != nil {
 		return err
 	}
-	change, err := replacing(ctx, server, template, file)
+	change, err := replacing(ctx, server, template, file.Template)
 	if err != nil {
 		return err
 	}
-	err = c.make(ctx, env, server, change, fmt.Sprintf("Change template %d, %q?", template.ID,
-		printable(template.Label)))
-	return inFile(err, path, file)
+	question := fmt.Sprintf("Change template %d, %q?", template.ID, printable(template.Label))
+	return c.makeFrom(ctx, env, server, change, question, file)
 }
 
 type templateDeleteCommand struct {

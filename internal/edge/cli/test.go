@@ -70,7 +70,7 @@ func (c *testCommand) Run(ctx context.Context, env *environment) error {
 		}
 		parts := slices.DeleteFunc([]string{b.Name, of, b.Key}, func(s string) bool { return s == "" })
 		fmt.Fprintf(env.Out, "BROKEN %s: expected %s, got %s\n", printable(strings.Join(parts, ": ")), printable(b.Expected),
-			printable(b.Got))
+			printable(d.lines().inText(b.Got)))
 	}
 	for _, test := range d.tests {
 		if c.All && !isBroken[test.Name] {

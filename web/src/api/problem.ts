@@ -27,6 +27,12 @@ export class Problem extends Error {
   }
 }
 
+/** placeOf says where an error is, before its message. Pages show one template, so it names no field of the request for those. */
+export function placeOf({ field, line, column }: { field?: string; line?: number; column?: number }): string {
+  if (line) return `Line ${line}, column ${column ?? 1}: `;
+  return field && !/^(body\.)?templates\.(new|changed)\.\d+/.test(field) ? `${field}: ` : "";
+}
+
 function isBody(value: unknown): value is Body {
   return typeof value === "object" && value !== null && "detail" in value && "status" in value;
 }

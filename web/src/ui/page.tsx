@@ -2,7 +2,7 @@ import { Button } from "@mantine/core";
 import { IconAlertTriangle, IconInfoCircle, type Icon } from "@tabler/icons-react";
 import { useIsFetching, type UseInfiniteQueryResult, type UseQueryResult } from "@tanstack/react-query";
 import { useEffect, type ReactNode } from "react";
-import { asProblem } from "../api/problem";
+import { asProblem, placeOf } from "../api/problem";
 import { sentence } from "./format";
 import { Named } from "./layout";
 import { Ago, Prose, To } from "./text";
@@ -129,7 +129,7 @@ export function Wrong({ error, retry }: { error: unknown; retry?: () => void }) 
         )}
         {problem.errors.filter(({ message, line }) => message !== problem.message || line).map((one, i) => (
           <p key={i}>
-            {one.line ? `Line ${one.line}, column ${one.column ?? 1}: ` : one.field ? `${one.field}: ` : ""}
+            {placeOf(one)}
             <Prose>{sentence(one.message)}</Prose>
           </p>
         ))}

@@ -6,6 +6,9 @@
 //	//muster:soak -rapid.checks=9000  the same for `make soak`; without such a line a soak runs what a test runs
 //	//muster:quick -skip=/postgres    the same for `make quick`; a suite with needs is in it only with such a line
 //
+// A matrix of thousands of cases that check one thing after another has a run -race=false with all of them, and a run
+// -short with the race detector and a sample.
+//
 // Runs have the race detector unless they say -race=false; those of `make quick` and of suites that measure have none.
 package main
 

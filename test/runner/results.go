@@ -111,7 +111,7 @@ type used struct {
 // mostUsed says how much processor time all tasks used, and which of them used the most. Where that is the time of all
 // cores, the tests take less time only when one of these uses less.
 func mostUsed(all []used) string {
-	const most = 10
+	const most = 40
 	slices.SortFunc(all, func(a, b used) int { return cmp.Compare(b.time, a.time) })
 	var sum time.Duration
 	for _, one := range all {

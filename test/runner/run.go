@@ -35,11 +35,17 @@ func buildFlags(race bool) []string {
 
 // environment has the flag that the program is built with, too: both have their packages from one cache. A process with
 // the race detector would sleep for a second at its end; reports that are being written are waited for without that.
-func environment(m mode) []string {
-	return slices.Concat(os.Environ(), m.env, []string{
+// It collects its garbage a quarter as often, which saves a sixth of its processor time; what measures has no race
+// detector, and collects as Muster does.
+func environment(m mode, race bool) []string {
+	env := slices.Concat(os.Environ(), m.env, []string{
 		"GOFLAGS=" + strings.TrimSpace(os.Getenv("GOFLAGS")+" -trimpath"),
 		"GORACE=" + strings.TrimSpace("atexit_sleep_ms=0 "+os.Getenv("GORACE")),
 	})
+	if race {
+		env = append(env, "GOGC=400")
+	}
+	return env
 }
 
 // build compiles what the tasks need, before several of them would compile the same at once.
@@ -57,7 +63,7 @@ func build(ctx context.Context, p plan, m mode) error {
 		slices.Sort(packages)
 		list := exec.CommandContext(ctx, "go", slices.Concat([]string{"list", "-test", "-export"}, buildFlags(race),
 			slices.Compact(packages))...)
-		list.Env, list.Stderr = environment(m), os.Stderr
+		list.Env, list.Stderr = environment(m, race), os.Stderr
 		if err := list.Run(); err != nil {
 			return fmt.Errorf("compile the tests: %w", err)
 		}
@@ -136,7 +142,7 @@ func (r *runner) do(ctx context.Context, t task, givesWay bool) {
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = interruptGrace
-	cmd.Env = environment(r.mode)
+	cmd.Env = environment(r.mode, t.race)
 	printed := &results{task: t, began: time.Now(), report: r.report}
 	cmd.Stdout, cmd.Stderr = printed, printed
 	err := cmd.Run()

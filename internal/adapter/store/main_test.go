@@ -1,4 +1,7 @@
 //muster:needs database
+//muster:test -short -rapid.checks=10
+//muster:test -race=false
+//muster:soak
 //muster:quick -skip=Dialects|EveryTable|Postgres|Connection|LossOfTheLock|OwnSession|ToTheOtherKind|LostProof|SurvivesKill|RegistryIsWhatTheDatabaseHolds|AModeInForceIsKept|TheStopSwitchWorks|/postgres
 package store
 

@@ -1,5 +1,5 @@
-// Package scale_test contains the tests that start thousands of daemons or hundreds of servers. They run without the
-// race detector.
+// Package scale_test contains the tests that start hundreds of daemons or servers, thousands in `make soak`. They run
+// without the race detector.
 //
 //muster:needs daemons quiet
 package scale_test

@@ -24,6 +24,7 @@ type rules struct {
 	revoked map[string]bool            // members that Muster took away, and that none but introducers made anew since
 	removed map[string]bool            // devices that Muster took away because a template removes them, as it still does
 	along   map[string]bool            // devices that no template named when one last wanted them
+	gone    map[string]bool            // members of Muster that others took away while a template asked for them
 }
 
 // flat is a document as places and their values, in JSON; of a member there or introduced.
@@ -37,7 +38,7 @@ const (
 func newRules(doc flat) *rules {
 	return &rules{base: maps.Clone(doc), wrote: map[string]map[string]bool{}, last: map[string]string{},
 		mine: map[string]bool{}, took: map[string]bool{}, along: map[string]bool{},
-		revoked: map[string]bool{}, removed: map[string]bool{}}
+		revoked: map[string]bool{}, removed: map[string]bool{}, gone: map[string]bool{}}
 }
 
 // isMember tells a membership from a leaf: folders.ID, devices.ID, folders.ID.devices.ID, remoteIgnoredDevices.ID.
@@ -140,11 +141,24 @@ func (r *rules) taken(member string, asked bool) {
 	}
 	if theirs || !asked {
 		r.forget(member)
+	} else {
+		r.gone[member] = true
+	}
+}
+
+// lapse ends Muster's claim to members that others took away while a template asked for them, once no template asks
+// for them any more: the person who makes one anew owns it, also with an old document.
+func (r *rules) lapse(asked map[string]bool) {
+	for member := range r.gone {
+		if !asked[member] {
+			r.forget(member)
+		}
 	}
 }
 
 // added is a member that is there again, or new.
 func (r *rules) added(member string, after flat) {
+	delete(r.gone, member)
 	if after[member] != introduced {
 		delete(r.revoked, member)
 	}
@@ -214,6 +228,7 @@ func (r *rules) forget(member string) {
 	maps.DeleteFunc(r.wrote, func(place string, _ map[string]bool) bool { return in(place) })
 	maps.DeleteFunc(r.mine, func(place string, _ bool) bool { return in(place) })
 	maps.DeleteFunc(r.took, func(place string, _ bool) bool { return in(place) })
+	maps.DeleteFunc(r.gone, func(place string, _ bool) bool { return in(place) })
 }
 
 // remove notes which devices are gone because a template removes them. If a person or an introducer brings one back,
@@ -243,6 +258,7 @@ func (r *rules) written(before, after flat) {
 			delete(r.took, place)
 		case isMember(place) && is:
 			r.mine[place] = true
+			delete(r.gone, place)
 			r.note(place, there)
 		case isMember(place) && theirs:
 			r.took[place] = true

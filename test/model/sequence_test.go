@@ -215,6 +215,7 @@ func (s *sequence) awaitIdle() {
 	s.noVanished(s.doc, after, removes)
 	s.rules.remove(s.doc, after, removes)
 	s.rules.written(s.doc, after)
+	s.rules.lapse(s.folded().asked)
 	s.doc = after
 	if wrong := s.check(); len(wrong) > 0 {
 		s.rt.Fatalf("%s%s", strings.Join(wrong, "\n"), s.told())

@@ -240,6 +240,39 @@ test("a message about a change of many devices undoes its rollout, with the plan
   await page.context().close();
 });
 
+test("devices stay chosen while one searches for the next one", async () => {
+  const [first, second, third] = (await labels()).slice(-3); // none of them begins another one's
+  if (!first || !second || !third) throw new Error("there are too few devices");
+  const page = await open("anna", "devices");
+  const search = page.getByRole("textbox", { name: "Search devices" });
+  const only = async (label: string) => {
+    await search.fill(label);
+    await page.getByText(/^1 of \d+ devices$/).waitFor();
+  };
+  for (const label of [first, second]) {
+    await only(label);
+    await page.getByRole("checkbox", { name: `Select ${label}` }).check();
+  }
+  await page.getByText("2 devices chosen").waitFor();
+  await page.getByText("1 of them does not show").waitFor();
+
+  await only(third);
+  await page.getByText("2 of them do not show").waitFor();
+  await page.getByRole("checkbox", { name: "Select all 1 row" }).check();
+  await page.getByText("3 devices chosen").waitFor();
+  await page.getByRole("button", { name: "Remove…" }).click();
+  const dialog = page.getByRole("dialog");
+  for (const label of [first, second, third]) await dialog.getByText(label, { exact: true }).first().waitFor();
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+
+  await page.getByRole("button", { name: "Leave them out" }).click();
+  await page.getByText("1 device chosen").waitFor();
+  await only(second);
+  expect(await page.getByRole("checkbox", { name: `Select ${second}` }).isChecked()).toBe(false);
+  await page.context().close();
+});
+
 test("every key on the sheet of keys does what it says", async () => {
   const page = await open("anna", "devices");
   await settle(page);

@@ -145,8 +145,8 @@ export function VirtualTable<T>({
               size="xs"
               aria-label={`Select all ${plural(rows.length, "row")}`}
               checked={isAll}
-              indeterminate={!isAll && marked.size > 0}
-              onChange={() => onSelect(isAll ? new Set() : new Set(rows.map(id)))}
+              indeterminate={!isAll && marked.size > 0 && rows.some((row) => marked.has(id(row)))}
+              onChange={() => onSelect(toggled(marked, rows.map(id), !isAll))}
             />
           </div>
         )}
@@ -197,6 +197,16 @@ export function VirtualTable<T>({
       </div>
     </div>
   );
+}
+
+/** toggled is a selection with or without these rows; rows that do not show stay as they are. */
+function toggled(selected: ReadonlySet<string>, ids: string[], on: boolean): Set<string> {
+  const next = new Set(selected);
+  for (const id of ids) {
+    if (on) next.add(id);
+    else next.delete(id);
+  }
+  return next;
 }
 
 interface VRowProps<T> {

@@ -19,12 +19,16 @@ type Doing = { order: GivenType } | { act: BulkActName } | { tag: "add" | "remov
 export function Bulk({
   devices,
   all,
+  hidden,
   onAll,
+  onOnlyShown,
   onDone,
 }: {
   devices: InventoryDevice[];
   all: number; // devices that the filter picks
+  hidden: number; // chosen devices that the filter does not pick
   onAll: () => void;
+  onOnlyShown: () => void; // no longer chooses those that are hidden
   onDone: () => void;
 }) {
   const client = useQueryClient();
@@ -47,7 +51,15 @@ export function Bulk({
   return (
     <div className="u-toolbar" data-selected>
       <Strong>{plural(devices.length, "device")} chosen</Strong>
-      {devices.length < all && (
+      {hidden > 0 && (
+        <>
+          <span>{`${count(hidden)} of them ${hidden === 1 ? "does" : "do"} not show`}</span>
+          <button type="button" className="u-link" onClick={onOnlyShown}>
+            {hidden === 1 ? "Leave it out" : "Leave them out"}
+          </button>
+        </>
+      )}
+      {devices.length - hidden < all && (
         <button type="button" className="u-link" onClick={onAll}>
           {`Choose all ${count(all)} that show`}
         </button>

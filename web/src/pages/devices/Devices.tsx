@@ -162,7 +162,9 @@ export function Devices() {
   const outdated = fleet.data?.outdated ?? noneOutdated;
   const outdatedVersions = useMemo(() => new Set(outdated.versions), [outdated]);
   const rows = useSteadyRows(data, late, isOver && !filter.differences, outdatedVersions);
-  const chosen = selected.size === 0 ? [] : rows.filter((row) => selected.has(row.deviceID));
+  // Rows stay chosen while one searches for the next one, and the line above the table says how many do not show.
+  const chosen = selected.size === 0 ? [] : (data ?? []).filter((row) => selected.has(row.deviceID));
+  const shownChosen = selected.size === 0 ? 0 : rows.filter((row) => selected.has(row.deviceID)).length;
 
   const shownColumns = useMemo(
     () => withOutdated(columns, outdated).filter(({ id }) => id === "label" || shown.includes(id)),
@@ -210,7 +212,9 @@ export function Devices() {
         <Bulk
           devices={chosen}
           all={rows.length}
-          onAll={() => setSelected(new Set(rows.map(idOf)))}
+          hidden={chosen.length - shownChosen}
+          onAll={() => setSelected(new Set([...selected, ...rows.map(idOf)]))}
+          onOnlyShown={() => setSelected(new Set(rows.map(idOf).filter((id) => selected.has(id))))}
           onDone={() => setSelected(new Set())}
         />
       )}

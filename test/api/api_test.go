@@ -1,6 +1,9 @@
 // Package api_test tests the API paths beyond the contract, on a whole server with simulated daemons.
 //
 //muster:needs daemons
+//muster:test -skip=NoAnswer|NoDownload|NoOperation|NothingThat|OfAPartMade|OfAPartEnded
+//muster:test -race=false -run=NoAnswer|NoDownload|NoOperation|NothingThat|OfAPartMade|OfAPartEnded
+//muster:soak
 package api_test
 
 import (

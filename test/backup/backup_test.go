@@ -2,6 +2,9 @@
 // and into a database of the other kind (SQLite, PostgreSQL).
 //
 //muster:needs daemons database
+//muster:test -skip=KilledLeave|Refused|Beside
+//muster:test -race=false -run=KilledLeave|Refused|Beside
+//muster:soak
 package backup_test
 
 import (

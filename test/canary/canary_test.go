@@ -2,6 +2,8 @@
 // they must not appear: answers to a viewer, events, notifications, the debug log, the process list, files.
 //
 //muster:needs daemons
+//muster:test -race=false
+//muster:soak
 package canary_test
 
 import (

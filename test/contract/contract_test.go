@@ -1,4 +1,7 @@
 //muster:needs daemons
+//muster:test -short -run=V2
+//muster:test -race=false
+//muster:soak
 package contract
 
 import (

@@ -2,6 +2,9 @@
 // state, the reason and the advice that Muster shows.
 //
 //muster:needs daemons
+//muster:test -skip=OfAFolder|Simulated/v1
+//muster:test -race=false -run=OfAFolder|Simulated/v1
+//muster:soak
 package folders_test
 
 import (

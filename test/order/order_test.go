@@ -1,4 +1,7 @@
 //muster:needs daemons
+//muster:test -skip=WasKilled|Override
+//muster:test -race=false -run=WasKilled|Override
+//muster:soak
 package action_test
 
 import (

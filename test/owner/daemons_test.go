@@ -1,4 +1,7 @@
 //muster:needs daemons
+//muster:test -run=/v2 -skip=Clone|Moved|Unrelated|Foretold
+//muster:test -race=false -skip=/v2
+//muster:soak
 package owner_test
 
 import (

@@ -1,6 +1,9 @@
 // Package spine_test tests a whole server with real Syncthing daemons from registration to the written configuration.
 //
 //muster:needs daemons database
+//muster:test -skip=Killed[ABD]|Although|Mistakes|WhoWins|FieldByField
+//muster:test -race=false -run=Killed[ABD]|Although|Mistakes|WhoWins|FieldByField
+//muster:soak
 package spine_test
 
 import (

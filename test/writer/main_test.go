@@ -2,6 +2,9 @@
 // both alone and while a person edits the same configuration.
 //
 //muster:needs daemons
+//muster:test -skip=NothingBut|FullDisk
+//muster:test -race=false -run=NothingBut|FullDisk
+//muster:soak
 package writer_test
 
 import (

@@ -1,3 +1,9 @@
+// Most of these tests ask the API one thing after another. The race detector looks at those that have several readers
+// or callers.
+//
+//muster:test -run=Stream|Event|Reader|Session|AtATime|Compressed|Feed|Bounded|Behind|Rollout|Apply
+//muster:test -race=false -skip=Stream|Event|Reader|Session|AtATime|Compressed|Feed|Bounded|Behind|Rollout|Apply
+//muster:soak
 package httpapi
 
 import (

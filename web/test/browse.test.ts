@@ -1,12 +1,14 @@
 import { readFileSync } from "node:fs";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { launch, logIn, newPage, serious, settle } from "./browser";
+import { launch, leave, serious, settle } from "./browser";
 import { Muster } from "./muster";
 import { until } from "./until";
+import { visits } from "./visits";
 
 let muster: Muster;
 let browser: Browser;
+const { open, close } = visits(() => ({ browser, muster }));
 let id = "";
 
 interface Row {
@@ -25,13 +27,12 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await browser.close();
+  await leave(browser);
   await muster.stop();
 });
 
 test("the configuration of a device is searched, and a key says where its value comes from", async () => {
-  const page = await newPage(browser);
-  await logIn(page, muster, "anna", `devices/${id}/configuration`);
+  const page = await open("anna", `devices/${id}/configuration`);
   await settle(page);
   const tree = page.getByRole("tree", { name: "Configuration" });
   await tree.getByRole("treeitem", { name: /^options/ }).waitFor();
@@ -55,15 +56,17 @@ test("the configuration of a device is searched, and a key says where its value 
   expect(await serious(page)).toEqual([]);
 
   // The same link shows others the same.
-  const other = await newPage(browser);
-  await logIn(other, muster, "anna", page.url().split("/ui/")[1] ?? "");
+  const other = await open("anna", page.url().split("/ui/")[1] ?? "");
   await other.getByText("Managed by", { exact: true }).waitFor();
   expect(await other.getByRole("button", { name: "Managed by Muster" }).getAttribute("aria-pressed")).toBe("true");
+  await other.context().close();
+  await close(page);
 });
 
 test("the tree of a configuration is walked with the keys alone", async () => {
-  const page = await newPage(browser, { viewport: { width: 390, height: 844 } });
-  await logIn(page, muster, "anna", `devices/${id}/configuration`);
+  const page = await open("anna");
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.goto(`${muster.url}/ui/devices/${id}/configuration`);
   await settle(page);
   const tree = page.getByRole("tree", { name: "Configuration" });
   await tree.getByRole("treeitem").first().waitFor();
@@ -83,6 +86,7 @@ test("the tree of a configuration is walked with the keys alone", async () => {
   await page.keyboard.press("ArrowLeft");
   await page.keyboard.press("ArrowLeft");
   await until("all is closed again", async () => (await tree.getByRole("treeitem").count()) === sections);
+  await close(page);
 });
 
 test("a key at which a change waits is marked, and leads to its plan", async () => {
@@ -95,21 +99,20 @@ test("a key at which a change waits is marked, and leads to its plan", async () 
     const { changes } = await muster.call<{ changes: { key: string; class: string }[] }>("GET", `/devices/${id}/plan`);
     return changes.some((one) => one.key === "gui.user" && one.class === "held");
   });
-  const page = await newPage(browser);
-  await logIn(page, muster, "anna", `devices/${id}/configuration?only=waiting`);
+  const page = await open("anna", `devices/${id}/configuration?only=waiting`);
   const key = page.getByRole("treeitem", { name: /^user/ });
   await key.waitFor();
   await key.click();
   await page.getByRole("link", { name: "See the change in the plan" }).waitFor();
   await page.getByText(/"Strict" sets it/).first().waitFor();
+  await close(page);
 });
 
 test("outdated devices are marked, counted at home and filtered", async () => {
   const { outdated, devices } = await muster.call<{ outdated: { versions: string[] }; devices: Row[] }>("GET", "/inventory");
   const old = devices.filter((one) => outdated.versions.includes(one.version));
   expect(old.length).toBeGreaterThan(0);
-  const page = await newPage(browser);
-  await logIn(page, muster, "anna");
+  const page = await open("anna");
   await page.getByRole("link", { name: `${old.length} outdated` }).click();
   const rows = page.getByRole("grid", { name: "Devices" }).getByRole("row");
   await until("only the outdated devices show", async () => (await rows.count()) === old.length + 1);
@@ -124,12 +127,11 @@ test("outdated devices are marked, counted at home and filtered", async () => {
   await page.keyboard.press("Escape");
   await page.getByRole("button", { name: "Show differences" }).click();
   await until("the view is in the address", () => Promise.resolve(new URL(page.url()).searchParams.get("view") === "differences"));
+  await close(page);
 });
 
 test("tables are exported, and their order is in the address", async () => {
-  const page = await newPage(browser);
-  page.setDefaultTimeout(60_000);
-  await logIn(page, muster, "anna", "templates");
+  const page = await open("anna", "templates");
   await page.getByRole("button", { name: "Template", exact: true }).click();
   await until("the order is in the address", () => Promise.resolve(new URL(page.url()).searchParams.get("sort") === "Template"));
   await page.goto(`${muster.url}/ui/templates?sort=-Template`);
@@ -148,4 +150,5 @@ test("tables are exported, and their order is in the address", async () => {
     const file = await (await download).path();
     expect(Array.isArray(JSON.parse(readFileSync(file, "utf8"))), path).toBe(true);
   }
+  await close(page);
 });

@@ -3,8 +3,22 @@ import { chromium, type Browser, type BrowserContext, type BrowserContextOptions
 import { type Muster, password } from "./muster";
 import { patience } from "./until";
 
-/** launch starts Debian's Chromium. Nothing of it leaves the machine. */
-export function launch(): Promise<Browser> {
+let started: Promise<Browser> | undefined;
+
+/** launch gives Debian's Chromium: files of tests that run in one process share it. Nothing of it leaves the machine. */
+export async function launch(): Promise<Browser> {
+  const running = await started?.catch(() => undefined);
+  if (running?.isConnected()) return running;
+  started = start();
+  return started;
+}
+
+/** leave closes what a file of tests opened in the browser. The next file goes on with the browser. */
+export async function leave(browser: Browser): Promise<void> {
+  await Promise.all(browser.contexts().map((context) => context.close()));
+}
+
+function start(): Promise<Browser> {
   return chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
     args: [
@@ -21,9 +35,9 @@ export function launch(): Promise<Browser> {
   });
 }
 
-/** newContext is a browser of its own, whose waits are long enough for a busy machine. */
+/** newContext is a browser of its own, whose waits are long enough for a busy machine. Nothing in it moves. */
 export async function newContext(browser: Browser, options?: BrowserContextOptions): Promise<BrowserContext> {
-  const context = await browser.newContext(options);
+  const context = await browser.newContext({ reducedMotion: "reduce", ...options });
   context.setDefaultTimeout(patience);
   return context;
 }

@@ -1,15 +1,17 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { launch, logIn, newPage, serious, settle, widthOf } from "./browser";
+import { launch, leave, serious, settle, widthOf } from "./browser";
 import { Farm } from "./farm";
 import { Muster } from "./muster";
 import { until } from "./until";
+import { visits } from "./visits";
 
 const count = 24;
 
 let muster: Muster;
 let farm: Farm;
 let browser: Browser;
+const { open, close } = visits(() => ({ browser, muster }), { width: 1440, height: 900 });
 
 beforeAll(async () => {
   [muster, farm, browser] = await Promise.all([Muster.start(), Farm.start(count), launch()]);
@@ -18,7 +20,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await browser.close();
+  await leave(browser);
   farm.stop();
   await muster.stop();
 });
@@ -36,12 +38,6 @@ interface Order {
 
 const orders = () => muster.call<Order[]>("GET", "/orders");
 const labels = async () => (await muster.call<{ label: string }[]>("GET", "/devices")).map(({ label }) => label);
-
-async function open(name: string, path: string): Promise<Page> {
-  const page = await newPage(browser, { viewport: { width: 1440, height: 900 } });
-  await logIn(page, muster, name, path);
-  return page;
-}
 
 /** tick chooses the first rows of the table of devices. */
 async function tick(page: Page, n: number): Promise<void> {
@@ -72,7 +68,7 @@ test("an order for all devices that a filter picks is named, given and followed,
   expect(given).toMatchObject({ type: "rescan", status: "done", total: count, done: count, goOn: true });
   await page.setViewportSize({ width: 390, height: 844 });
   expect(await widthOf(page)).toBeLessThanOrEqual(390);
-  await page.context().close();
+  await close(page);
 });
 
 test("where an order fails, the reason shows, and it is given again to those only", async () => {
@@ -111,7 +107,7 @@ test("where an order fails, the reason shows, and it is given again to those onl
     const [order] = await orders();
     return order?.type === "restart" && order.devices.length === 1 && order.devices[0]?.deviceID === device.deviceID;
   });
-  await page.context().close();
+  await close(page);
 });
 
 test("who may not give orders reads why on the buttons, and devices that Muster does not write to are left out", async () => {
@@ -121,7 +117,7 @@ test("who may not give orders reads why on the buttons, and devices that Muster 
   expect(await button.getAttribute("aria-disabled")).toBe("true");
   await button.hover();
   await viewer.getByText("Your role, viewer, may not do that").first().waitFor();
-  await viewer.context().close();
+  await close(viewer);
 
   const [first] = await muster.call<{ deviceID: string; label: string }[]>("GET", "/devices");
   await muster.call("PUT", `/devices/${first?.deviceID}/settings`, { mode: "observe" });
@@ -132,7 +128,7 @@ test("who may not give orders reads why on the buttons, and devices that Muster 
   await dialog.getByText("Muster does not write to 1 device that you chose").waitFor();
   await dialog.getByRole("button", { name: "Cancel" }).click();
   await muster.call("PUT", `/devices/${first?.deviceID}/settings`, { mode: "on" });
-  await page.context().close();
+  await close(page);
 });
 
 test("a tag for many devices is put on in one change, and taken off again from its message", async () => {
@@ -153,7 +149,7 @@ test("a tag for many devices is put on in one change, and taken off again from i
   await muster.call("POST", "/changes", {
     tags: { added: (await muster.call<{ deviceID: string }[]>("GET", "/devices")).map(({ deviceID }) => ({ tag: "all of them", device: deviceID })) },
   });
-  await page.context().close();
+  await close(page);
 });
 
 test("modes of many devices are sent by the page, which goes on while one looks elsewhere", async () => {
@@ -165,7 +161,7 @@ test("modes of many devices are sent by the page, which goes on while one looks 
   await page.getByText(`Muster writes again: ${count} devices.`).waitFor();
   await page.getByRole("link", { name: "Devices", exact: true }).click();
   await page.getByRole("region", { name: "For many devices" }).getByText(`${count} of ${count} devices`).first().waitFor();
-  await page.context().close();
+  await close(page);
 });
 
 test("a removal says what it costs, and removes those that were named", async () => {
@@ -181,7 +177,7 @@ test("a removal says what it costs, and removes those that were named", async ()
   await dialog.getByRole("button", { name: "Remove", exact: true }).click();
   await until("they are gone", async () => (await labels()).length === count - 2);
   expect(await labels()).toEqual(names.slice(2));
-  await page.context().close();
+  await close(page);
 });
 
 test("the search does what it names, and offers only what the role may", async () => {
@@ -209,7 +205,7 @@ test("the search does what it names, and offers only what the role may", async (
   expect(await page.getByRole("option", { name: /^Write again/ }).count()).toBe(0); // An administrator may.
   await page.keyboard.press("Escape");
   await muster.call("PUT", "/configurator", { mode: "on" });
-  await page.context().close();
+  await close(page);
 
   const admin = await open("anna", "");
   await admin.keyboard.press("Control+k");
@@ -218,7 +214,7 @@ test("the search does what it names, and offers only what the role may", async (
   await admin.keyboard.press("Enter");
   await admin.getByRole("button", { name: "Make it" }).click();
   await admin.getByRole("dialog", { name: "Log-in link for vera" }).getByText(/login\?code=/).waitFor();
-  await admin.context().close();
+  await close(admin);
 });
 
 test("a message about a change of many devices undoes its rollout, with the plan of that first", async () => {
@@ -237,7 +233,7 @@ test("a message about a change of many devices undoes its rollout, with the plan
   const dialog = page.getByRole("dialog", { name: /^Undo rollout \d+\?$/ });
   await dialog.getByRole("button", { name: "Undo", exact: true }).click();
   await until("the template is gone", async () => (await muster.call<unknown[]>("GET", "/templates")).length === 0);
-  await page.context().close();
+  await close(page);
 });
 
 test("every key on the sheet of keys does what it says", async () => {
@@ -288,5 +284,5 @@ test("every key on the sheet of keys does what it says", async () => {
     await page.keyboard.press(keyOf[cap] ?? cap);
     await holds();
   }
-  await page.context().close();
+  await close(page);
 });

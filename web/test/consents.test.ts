@@ -1,14 +1,16 @@
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { launch, logIn, newPage } from "./browser";
+import { launch, leave } from "./browser";
 import { Farm, foldersOf, type Simulated } from "./farm";
 import { Muster } from "./muster";
 import { until } from "./until";
+import { visits } from "./visits";
 
 // What the dialog lists is what the answer lets out: on the daemons, not only in what the server says.
 let muster: Muster;
 let farm: Farm;
 let browser: Browser;
+const { open: visit, close } = visits(() => ({ browser, muster }));
 
 beforeAll(async () => {
   [muster, farm, browser] = await Promise.all([Muster.start(), Farm.start(16), launch()]);
@@ -17,7 +19,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await browser.close();
+  await leave(browser);
   farm.stop();
   await muster.stop();
 });
@@ -101,8 +103,7 @@ test("an answer lets out what its dialog lists, of a group and of one device, an
   await remove(ofFew);
   await until("the removals wait", async () => devicesOf(await questions()).join() === idsOf(few).join());
 
-  const page = await newPage(browser);
-  await logIn(page, muster, "anna");
+  const page = await visit("anna");
   let dialog = await open(page, "Consent");
   const asked = await questions();
   expect(asked).toHaveLength(1);
@@ -123,7 +124,7 @@ test("an answer lets out what its dialog lists, of a group and of one device, an
   expect(await linesIn(dialog)).toEqual(linesOf(await questions()));
   await confirm(dialog, "Consent");
   await until("the last one is let out", async () => (await having("few", late)).length === 0);
-  await page.context().close();
+  await close(page);
 });
 
 test("an answer for a whole rollout is a second choice, and is for its members alone", async () => {
@@ -134,8 +135,7 @@ test("an answer for a whole rollout is a second choice, and is for its members a
   await remove(ofMany);
   await until("the first wave waits", async () => (await questions()).some(({ rollout }) => rollout > 0));
 
-  const page = await newPage(browser);
-  await logIn(page, muster, "anna");
+  const page = await visit("anna");
   const verb = "Consent for the whole rollout";
   const dialog = await open(page, verb);
   const asked = await questions();
@@ -155,5 +155,5 @@ test("an answer for a whole rollout is a second choice, and is for its members a
   await until("all members are let out", async () => (await having("many", many)).length === 0);
   await until("nobody else waits", async () => devicesOf(await questions()).join() === idsOf(late).join());
   expect(await having("many", late)).toEqual(idsOf(late));
-  await page.context().close();
+  await close(page);
 });

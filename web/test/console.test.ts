@@ -1,6 +1,6 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { lasting, launch, logIn, newContext, newPage, serious, settle, widthOf } from "./browser";
+import { lasting, launch, leave, newPage, serious, settle, widthOf } from "./browser";
 import { crawl } from "./crawl";
 import { Daemon } from "./daemon";
 import { asks, broken, hostile, stranger } from "./hostile";
@@ -13,7 +13,7 @@ import { visits } from "./visits";
 let muster: Muster;
 let daemon: Daemon;
 let browser: Browser;
-const { open, blocked } = visits(() => ({ browser, muster }));
+const { open, close, blocked } = visits(() => ({ browser, muster }));
 
 beforeAll(async () => {
   const server = Muster.start("--demo", "30", "--soak", "5s");
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await browser.close();
+  await leave(browser);
   await Promise.all([muster.stop(), daemon.remove()]);
 });
 
@@ -41,7 +41,7 @@ test("a wrong password is refused, the right one leads to the page that was aske
   const again = await open("anna", "devices?q=nas");
   await again.getByRole("heading", { name: "Devices" }).waitFor();
   expect(await again.getByLabel("Search devices").inputValue()).toBe("nas");
-  await again.context().close();
+  await close(again);
 });
 
 test("a real daemon is added by its address, and tagged", async () => {
@@ -69,7 +69,7 @@ test("a real daemon is added by its address, and tagged", async () => {
     const state = await muster.call<{ configuration: string }>("GET", `/devices/${daemon.id}/state`);
     return state.configuration === "inSync";
   });
-  await page.context().close();
+  await close(page);
 });
 
 test("a device is found by typing, and its page says how it stands, by keyboard alone", async () => {
@@ -93,7 +93,7 @@ test("a device is found by typing, and its page says how it stands, by keyboard 
   expect(await page.getByRole("combobox", { name: "Search" }).inputValue()).toBe("slow line");
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { level: 1, name: "Slow line in Lima" }).waitFor();
-  await page.context().close();
+  await close(page);
 });
 
 test("an ID is copied in its row, which stays, and a link leads on without a new page", async () => {
@@ -109,7 +109,7 @@ test("an ID is copied in its row, which stays, and a link leads on without a new
   await page.waitForURL(`${muster.url}/ui/devices/${id}`);
   await settle(page);
   expect(await page.locator("body").getAttribute("data-same")).toBe("page");
-  await page.context().close();
+  await close(page);
 });
 
 test("a table scrolls without being drawn anew, and each row is drawn alone", async () => {
@@ -126,7 +126,7 @@ test("a table scrolls without being drawn anew, and each row is drawn alone", as
   await cdp.send("LayerTree.enable");
   const body = await page.locator(".u-vbody").evaluate((element) => element.clientHeight);
   await until("the rows have a layer of their own", () => Promise.resolve(tallest >= body));
-  await page.context().close();
+  await close(page);
 });
 
 test("a narrow screen shows how each device stands, and no page is wider than it", async () => {
@@ -142,7 +142,7 @@ test("a narrow screen shows how each device stands, and no page is wider than it
   await until("the page is no wider than it", async () => (await widthOf(page)) <= 390);
   await page.setViewportSize({ width: 1440, height: 900 });
   await page.getByRole("columnheader", { name: "Version" }).waitFor();
-  await page.context().close();
+  await close(page);
 });
 
 test("a template with a mistake is mended, its plan read, saved, and its rollout watched", async () => {
@@ -171,7 +171,7 @@ test("a template with a mistake is mended, its plan read, saved, and its rollout
   await page.getByText("Succeeded").first().waitFor(); // by events: the page is not loaded again
   await page.getByText("1 of 1 done").waitFor();
   expect((await daemon.options()).relayReconnectIntervalM).toBe(30);
-  await page.context().close();
+  await close(page);
 });
 
 test("a device that goes offline and comes back is shown so without a reload", async () => {
@@ -183,7 +183,7 @@ test("a device that goes offline and comes back is shown so without a reload", a
   await daemon.launch();
   await page.getByText("Online").first().waitFor();
   expect(await page.evaluate(() => window.name)).toBe("not loaded again");
-  await page.context().close();
+  await close(page);
 });
 
 test("what a person changed at the daemon is in its history, and is taken back there", async () => {
@@ -211,7 +211,7 @@ test("what a person changed at the daemon is in its history, and is taken back t
   await dialog.getByRole("button", { name: "Restore", exact: true }).click();
   await dialog.waitFor({ state: "hidden" });
   expect(await theme()).toBe(usual);
-  await page.context().close();
+  await close(page);
 });
 
 test("a daemon is paused, resumed and started again from its page", async () => {
@@ -239,7 +239,7 @@ test("a daemon is paused, resumed and started again from its page", async () => 
   await daemon.ended(); // this one has no monitor that would start it again
   await daemon.launch();
   await panel.getByRole("listitem").filter({ hasText: "Restart" }).getByText("Done").waitFor();
-  await page.context().close();
+  await close(page);
 });
 
 test("shares that only one side has are found for all folders at once", async () => {
@@ -252,7 +252,7 @@ test("shares that only one side has are found for all folders at once", async ()
   await panel.getByRole("link", { name: "One-sided" }).waitFor();
   await panel.getByRole("link", { name: "fjord-edge-000" }).waitFor();
   expect(await panel.getByRole("listitem").count()).toBe(1);
-  await page.context().close();
+  await close(page);
   await daemon.call("DELETE", "/config/folders/one-sided");
 });
 
@@ -271,7 +271,7 @@ test("what a tag brings and takes away shows before it is stored", async () => {
     await until(`the daemon has ${String(rate)}`, async () => (await daemon.options()).maxSendKbps === rate);
     await panel.getByText("As it is").waitFor();
   }
-  await page.context().close();
+  await close(page);
 });
 
 test("vars of a device show what they do before they are stored", async () => {
@@ -293,7 +293,7 @@ test("vars of a device show what they do before they are stored", async () => {
   expect((await daemon.options()).maxRecvKbps).toBe(100);
   await panel.getByRole("button", { name: "Save for 1 device" }).click();
   await until("the daemon has its own", async () => (await daemon.options()).maxRecvKbps === 300);
-  await page.context().close();
+  await close(page);
   await muster.call("PUT", `/devices/${id}/vars`, { vars: {} });
   await muster.call("DELETE", `/templates/${String(newTemplates[0])}`);
 });
@@ -326,7 +326,7 @@ test("a rollout is halted, and undone on the devices that it had reached", async
     return devices.every((device) => device.configuration === "inSync");
   });
   expect((await daemon.options()).keepTemporariesH).toBe(24);
-  await page.context().close();
+  await close(page);
 });
 
 test("what is held for a group is answered once", async () => {
@@ -344,23 +344,25 @@ test("what is held for a group is answered once", async () => {
   await group.getByRole("button", { name: "Consent" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Consent" }).click();
   await group.waitFor({ state: "detached" });
-  await page.context().close();
+  await close(page);
 });
 
 test("the fleet's numbers have the curve of a day", async () => {
-  const context = await newContext(browser);
-  const page = await context.newPage();
-  page.on("pageerror", (error) => blocked.push(String(error)));
+  const page = await open("anna", "devices");
+  const failed = (error: Error) => blocked.push(String(error));
+  page.on("pageerror", failed);
   const start = Date.parse("2026-01-01T00:00:00Z");
   const points = Array.from({ length: 60 }, (_, i) => ({
     ...{ at: new Date(start + i * 60_000).toISOString(), devices: 30, online: 20 + (i % 10), inSync: 25 },
     ...{ waiting: i % 3, needBytes: 0, problems: 0 },
   }));
   await page.route("**/overview/history*", (route) => route.fulfill({ json: { step: 60, points } }));
-  await logIn(page, muster, "anna");
+  await page.goto(`${muster.url}/ui/`);
   const curve = page.getByRole("img", { name: "The last day: devices online" });
   await curve.locator("canvas").waitFor();
-  await context.close();
+  await page.unrouteAll({ behavior: "ignoreErrors" });
+  page.off("pageerror", failed);
+  await close(page);
 });
 
 test("a viewer sees everything and is refused politely", async () => {
@@ -374,7 +376,7 @@ test("a viewer sees everything and is refused politely", async () => {
   expect(await page.getByRole("dialog").count()).toBe(0);
   const { mode } = await muster.call<{ mode: string }>("GET", "/configurator");
   expect(mode).toBe("on");
-  await page.context().close();
+  await close(page);
 });
 
 test("the order of templates changes by drag and by keyboard, and is stored after its plan", async () => {
@@ -403,7 +405,7 @@ test("the order of templates changes by drag and by keyboard, and is stored afte
   await rows.nth(1).getByRole("link", { name: first }).waitFor();
   await page.getByRole("button", { name: /^Save/ }).and(page.locator(":not([aria-disabled])")).click();
   await until("the order is stored", async () => (await order())[1] === first);
-  await page.context().close();
+  await close(page);
 });
 
 test("an agent that asks is let in from the page of enrolment, with a label and a tag", async () => {
@@ -425,7 +427,7 @@ test("an agent that asks is let in from the page of enrolment, with a label and 
   await page.getByRole("button", { name: "Revoke" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
   await page.getByText("No enrol key").waitFor();
-  await page.context().close();
+  await close(page);
 });
 
 test("a device that knocks at a daemon is let in from the first page", async () => {
@@ -441,7 +443,7 @@ test("a device that knocks at a daemon is let in from the first page", async () 
       (await daemon.call<{ deviceID: string }[]>("GET", "/config/devices")).some((one) => one.deviceID === stranger.id),
     );
     await group.waitFor({ state: "detached" });
-    await page.context().close();
+    await close(page);
   } finally {
     await stranger.remove();
   }

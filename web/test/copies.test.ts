@@ -1,6 +1,6 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { launch, logIn, newPage } from "./browser";
+import { launch, leave, logIn, newPage } from "./browser";
 import { Muster } from "./muster";
 import { until } from "./until";
 
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await browser.close();
+  await leave(browser);
   await muster.stop();
 });
 

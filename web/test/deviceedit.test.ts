@@ -1,14 +1,16 @@
-import type { Browser, Page } from "playwright-core";
+import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { launch, logIn, newPage, serious, settle, widthOf } from "./browser";
+import { launch, leave, serious, settle, widthOf } from "./browser";
 import { Daemon, freePort } from "./daemon";
 import { Muster } from "./muster";
 import { until } from "./until";
+import { visits } from "./visits";
 
 let muster: Muster;
 let daemon: Daemon;
 let other: Daemon;
 let browser: Browser;
+const { open, close } = visits(() => ({ browser, muster }));
 
 beforeAll(async () => {
   [muster, daemon, other, browser] = await Promise.all([Muster.start(), Daemon.start(), Daemon.start(), launch()]);
@@ -16,15 +18,9 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await browser.close();
+  await leave(browser);
   await Promise.all([muster.stop(), daemon.remove(), other.remove()]);
 });
-
-async function open(name: string, path: string): Promise<Page> {
-  const page = await newPage(browser);
-  await logIn(page, muster, name, path);
-  return page;
-}
 
 const record = () => muster.call<{ label: string; apiPort: number; apiKey: string }>("GET", `/devices/${daemon.id}`);
 const entries = (what: string) => muster.call<{ detail: string }[]>("GET", `/audit?what=${what}`);
@@ -73,7 +69,7 @@ test("what is wrong with a new device shows beside the field, and nothing is sav
   await field("API key").fill(daemon.apiKey);
   await add();
   await dialog.getByText("This device is registered already").waitFor();
-  await page.context().close();
+  await close(page);
 });
 
 test("a wrong key and port are replaced on the page of the device, which never shows a key", async () => {
@@ -96,7 +92,7 @@ test("a wrong key and port are replaced on the page of the device, which never s
   expect([stored.label, stored.apiPort, stored.apiKey]).toEqual(["laptop", daemon.port, daemon.apiKey]);
   expect((await entries("fleet.change")).map(({ detail }) => detail).join()).toContain("The port of Über-laptop was wrong");
   expect(await page.content()).not.toContain(daemon.apiKey);
-  await page.context().close();
+  await close(page);
 });
 
 test("another person's change of the device is not written over", async () => {
@@ -110,7 +106,7 @@ test("another person's change of the device is not written over", async () => {
   await panel.getByRole("button", { name: "Show theirs, and discard yours" }).click();
   await until("the form shows what is stored", async () => (await panel.getByLabel("Label", { exact: true }).inputValue()) === "theirs");
   expect((await record()).label).toBe("theirs");
-  await page.context().close();
+  await close(page);
 });
 
 test("an author sees how a device is reached and cannot change it, with the reason, on a narrow screen too", async () => {
@@ -124,5 +120,5 @@ test("an author sees how a device is reached and cannot change it, with the reas
   expect(await serious(page)).toEqual([]);
   await page.setViewportSize({ width: 390, height: 844 });
   await until("the page is no wider than the screen", async () => (await widthOf(page)) <= 390);
-  await page.context().close();
+  await close(page);
 });

@@ -1,13 +1,15 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { launch, logIn, newPage, serious } from "./browser";
+import { launch, leave, serious } from "./browser";
 import { Daemon } from "./daemon";
 import { Muster } from "./muster";
 import { until } from "./until";
+import { visits } from "./visits";
 
 let muster: Muster;
 let daemon: Daemon;
 let browser: Browser;
+const { open, close } = visits(() => ({ browser, muster }), { width: 1440, height: 900 });
 
 beforeAll(async () => {
   [muster, daemon, browser] = await Promise.all([Muster.start(), Daemon.start(), launch()]);
@@ -25,15 +27,9 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await browser.close();
+  await leave(browser);
   await Promise.all([muster.stop(), daemon.remove()]);
 });
-
-async function open(path: string): Promise<Page> {
-  const page = await newPage(browser, { viewport: { width: 1440, height: 900 } });
-  await logIn(page, muster, "anna", path);
-  return page;
-}
 
 const kept = (page: Page) => page.getByRole("note").filter({ hasText: /A draft from \d\d:\d\d:\d\d, which was not saved/ });
 
@@ -44,7 +40,7 @@ test("the text of a template survives Back, the search and a reload, and is cont
     key: "options.relaysEnabled",
     template: "false\n",
   });
-  const page = await open("templates");
+  const page = await open("anna", "templates");
   await page.getByRole("link", { name: "Relays" }).first().click();
   const editor = page.locator(".cm-content");
   await editor.click();
@@ -73,11 +69,11 @@ test("the text of a template survives Back, the search and a reload, and is cont
   await editor.waitFor();
   expect(await kept(page).count()).toBe(0);
   expect(await muster.call("GET", `/templates/${id}`)).toMatchObject({ template: "false\n" });
-  await page.context().close();
+  await close(page);
 });
 
 test("vars and the name of a device come back, the API key does not", async () => {
-  const page = await open(`devices/${daemon.id}/settings`);
+  const page = await open("anna", `devices/${daemon.id}/settings`);
   await page.getByLabel("One NAME = VALUE on each line").fill("upload = 2000");
   await page.getByLabel("Label", { exact: true }).fill("laptop of anna");
   await page.getByLabel("Replace the API key").fill("a key that nobody may keep");
@@ -90,26 +86,26 @@ test("vars and the name of a device come back, the API key does not", async () =
   expect(await page.getByLabel("Replace the API key").inputValue()).toBe("");
   expect(await page.evaluate(() => JSON.stringify(sessionStorage))).not.toContain("nobody may keep");
   for (let left = 2; left > 0; left--) await kept(page).first().getByRole("button", { name: "Discard it" }).click();
-  await page.context().close();
+  await close(page);
 });
 
-/** leave goes to another page of the console and comes back. */
-async function leave(page: Page): Promise<void> {
+/** goAndComeBack goes to another page of the console and comes back. */
+async function goAndComeBack(page: Page): Promise<void> {
   await page.getByRole("link", { name: "Events", exact: true }).click();
   await page.getByRole("heading", { level: 1, name: "Events" }).waitFor();
   await page.goBack();
 }
 
 test("a setting of the server, directories of a tag and a device to add come back, the API key does not", async () => {
-  const page = await open("settings?tab=general");
+  const page = await open("anna", "settings?tab=general");
   const setting = page.locator('[data-setting="approvalThreshold"]');
   await setting.getByRole("button", { name: "Change approvalThreshold" }).click();
   await setting.getByRole("textbox").fill("77");
-  await leave(page);
+  await goAndComeBack(page);
   await kept(page).waitFor();
   expect(await setting.getByRole("textbox").inputValue()).toBe("77");
   await setting.getByRole("button", { name: "Cancel" }).click();
-  await leave(page);
+  await goAndComeBack(page);
   await setting.getByRole("button", { name: "Change approvalThreshold" }).click();
   expect(await setting.getByRole("textbox").inputValue()).not.toBe("77");
   await setting.getByRole("button", { name: "Cancel" }).click();
@@ -117,7 +113,7 @@ test("a setting of the server, directories of a tag and a device to add come bac
   await page.goto(`${muster.url}/ui/tags/office`);
   const roots = page.getByRole("region", { name: "Further folder roots" });
   await roots.getByLabel("One directory on each line").fill("/srv/office");
-  await leave(page);
+  await goAndComeBack(page);
   await kept(page).waitFor();
   expect(await roots.getByLabel("One directory on each line").inputValue()).toBe("/srv/office");
   const stored = (roots: string[]) => async () =>
@@ -141,13 +137,13 @@ test("a setting of the server, directories of a tag and a device to add come bac
   expect(await page.evaluate(() => JSON.stringify(sessionStorage))).not.toContain("nobody may keep");
   await kept(page).getByRole("button", { name: "Discard it" }).click();
   expect(await field("Label").inputValue()).toBe("");
-  await page.context().close();
+  await close(page);
 });
 
 test("a role and a tag that was taken off everything are taken back from their messages", async () => {
   await muster.user("otto", "operator");
   await muster.call("PUT", `/devices/${daemon.id}/tags/passing`);
-  const page = await open("settings?tab=people");
+  const page = await open("anna", "settings?tab=people");
   await page.getByRole("combobox", { name: "Role of otto" }).click();
   await page.getByRole("option", { name: "author", exact: true }).click();
   await page.getByRole("alert").filter({ hasText: "otto is author now" }).getByRole("button", { name: "Undo" }).click();
@@ -166,11 +162,11 @@ test("a role and a tag that was taken off everything are taken back from their m
   await page.getByRole("alert").filter({ hasText: "The tag passing is gone" }).getByRole("button", { name: "Undo" }).click();
   await until("the tag is on again", async () => (await tags()).includes("passing"));
   await muster.call("DELETE", `/devices/${daemon.id}/tags/passing`);
-  await page.context().close();
+  await close(page);
 });
 
 test("a message about a change takes it back, also one about a new template", async () => {
-  const page = await open(`devices/${daemon.id}/settings`);
+  const page = await open("anna", `devices/${daemon.id}/settings`);
   await page.getByLabel("Label", { exact: true }).fill("renamed");
   await page.getByRole("region", { name: "Name and access" }).getByRole("button", { name: "Save", exact: true }).click();
   const labelled = (label: string) => async () =>
@@ -204,7 +200,7 @@ test("a message about a change takes it back, also one about a new template", as
     const all = await muster.call<{ label: string }[]>("GET", "/templates");
     return !all.some(({ label }) => label === "Slow");
   });
-  await page.context().close();
+  await close(page);
 });
 
 test("a restore shows first what it changes, and what templates keep as it is", async () => {
@@ -219,11 +215,11 @@ test("a restore shows first what it changes, and what templates keep as it is", 
   await muster.call("PUT", `/devices/${daemon.id}/tags/interval`);
   await muster.call("PUT", `/templates/${id}/tags/interval`);
   await until("the template came through", async () => ((await revisions())[0]?.number ?? 0) > newest);
-  const page = await open(`devices/${daemon.id}/history`);
+  const page = await open("anna", `devices/${daemon.id}/history`);
   await page.getByRole("button", { name: `Restore revision ${newest}`, exact: true }).click();
   const dialog = page.getByRole("dialog", { name: `Restore revision ${newest}?` });
   await dialog.getByText("Not restored, 1 change:").waitFor();
   await dialog.getByText("reconnectionIntervalS").first().waitFor();
   expect(await serious(page)).toEqual([]);
-  await page.context().close();
+  await close(page);
 });

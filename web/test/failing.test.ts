@@ -1,6 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { launch, logIn, newPage, serious } from "./browser";
+import { launch, leave, logIn, newPage, serious } from "./browser";
 import { Muster } from "./muster";
 import { until } from "./until";
 
@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await browser.close();
+  await leave(browser);
   await muster.stop();
 });
 

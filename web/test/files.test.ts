@@ -1,6 +1,6 @@
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { launch, logIn, newPage, serious, settle, widthOf } from "./browser";
+import { launch, leave, logIn, newPage, serious, settle, widthOf } from "./browser";
 import { Muster } from "./muster";
 import { until } from "./until";
 
@@ -34,7 +34,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await browser.close();
+  await leave(browser);
   await muster.stop();
 });
 

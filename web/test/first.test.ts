@@ -1,6 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { launch, newPage, serious, tabTo } from "./browser";
+import { launch, leave, newPage, serious, tabTo } from "./browser";
 import { Daemon } from "./daemon";
 import { Muster, password } from "./muster";
 import { until } from "./until";
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await browser.close();
+  await leave(browser);
   await Promise.all([muster.stop(), daemon.remove()]);
 });
 

@@ -1,6 +1,6 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { launch, logIn, newPage, serious } from "./browser";
+import { launch, leave, logIn, newPage, serious } from "./browser";
 import { Muster } from "./muster";
 
 // An older database was put back while the server was away.
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await browser.close();
+  await leave(browser);
   await muster.stop();
 });
 

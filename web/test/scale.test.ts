@@ -1,13 +1,15 @@
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { launch, logIn, newContext, newPage, settle } from "./browser";
+import { launch, leave, settle } from "./browser";
 import { Farm } from "./farm";
 import { Muster } from "./muster";
 import { costOf, type Line, type PageCost } from "./pagecost";
+import { visits } from "./visits";
 
-// Pages of a fleet of 2,000 devices, all of which have the folder "handbook".
-const devices = Number(process.env.SCALE_DEVICES ?? 2000);
+// Pages of a fleet of many devices, all of which have the folder "handbook": a page that drew each of them would have
+// more elements than any page may have.
+const devices = Number(process.env.SCALE_DEVICES ?? (process.env.MUSTER_SOAK ? 2000 : 600));
 const mostNodes = 5000;
 // Over a line with a delay, requests that a page sends together overlap, however slow the machine is that counts them.
 const delayed: Line = { bitsASecond: 1_000_000_000, latencyMs: 300 };
@@ -15,21 +17,20 @@ const delayed: Line = { bitsASecond: 1_000_000_000, latencyMs: 300 };
 let farm: Farm;
 let muster: Muster;
 let browser: Browser;
+const { open: visit, close } = visits(() => ({ browser, muster }));
 let session: BrowserContextOptions["storageState"];
 
 beforeAll(async () => {
   [farm, muster, browser] = await Promise.all([Farm.start(devices), Muster.start(), launch()]);
   await muster.user("anna", "admin");
   await farm.add(muster);
-  const context = await newContext(browser);
-  const page = await context.newPage();
-  await logIn(page, muster, "anna");
-  session = await context.storageState();
-  await context.close();
+  const page = await visit("anna");
+  session = await page.context().storageState();
+  await close(page);
 }, 20 * 60_000);
 
 afterAll(async () => {
-  await browser.close();
+  await leave(browser);
   await muster.stop();
   farm.stop();
 });
@@ -38,8 +39,7 @@ const cost = (path: string, shows: string, line?: Line): Promise<PageCost> =>
   costOf(browser, session, `${muster.url}/ui/${path}`, shows, line);
 
 async function open(path: string): Promise<Page> {
-  const page = await newPage(browser, session ? { storageState: session } : {});
-  await page.goto(`${muster.url}/ui/${path}`);
+  const page = await visit("anna", path);
   await settle(page);
   return page;
 }
@@ -99,7 +99,7 @@ test("one leafs through the devices of a folder, filters and sorts them at the s
   await page.getByLabel("Search devices").fill("lagoon");
   await expect.poll(async () => (await names()).every((name) => name.startsWith("lagoon")), { timeout: 30_000 }).toBe(true);
   expect(page.url()).toContain("q=lagoon");
-  await page.context().close();
+  await close(page);
 });
 
 test("one leafs through the matrix, both ways", async () => {
@@ -114,7 +114,7 @@ test("one leafs through the matrix, both ways", async () => {
   await page.getByLabel("Search folders").fill("handbook");
   await page.waitForURL(/folder=handbook/);
   await expect.poll(() => matrix.locator("tbody tr").count(), { timeout: 30_000 }).toBe(1);
-  await page.context().close();
+  await close(page);
 });
 
 test("an export has all rows that the filter picks, not only the page", async () => {
@@ -131,7 +131,7 @@ test("an export has all rows that the filter picks, not only the page", async ()
   expect(csv.name).toBe("devices-of-handbook.csv");
   expect(csv.text.split("\r\n")[0]).toContain("deviceID,label");
   expect(csv.text.trim().split("\r\n")).toHaveLength(devices + 1);
-  await page.context().close();
+  await close(page);
 });
 
 test("a filter is kept by name, and its address shows others the same", async () => {
@@ -146,5 +146,5 @@ test("a filter is kept by name, and its address shows others the same", async ()
   await page.getByRole("menuitem", { name: "The lagoon", exact: true }).click();
   await page.waitForURL(/q=lagoon&sort=-since/);
   await expect.poll(() => page.locator(".u-vrow").first().innerText(), { timeout: 30_000 }).toContain("lagoon");
-  await page.context().close();
+  await close(page);
 });

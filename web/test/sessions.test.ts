@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { launch, logIn, settle } from "./browser";
+import { launch, leave, logIn, settle } from "./browser";
 import { Muster, password } from "./muster";
 import { visits } from "./visits";
 
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await browser.close();
+  await leave(browser);
   await muster.stop();
 });
 

@@ -1,11 +1,13 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { launch, logIn, newPage, serious } from "./browser";
+import { launch, leave, serious } from "./browser";
 import { Muster } from "./muster";
+import { visits } from "./visits";
 
 // An administrator changes what the server goes by, while it runs. One setting is decided by a flag.
 let muster: Muster;
 let browser: Browser;
+const { open, close } = visits(() => ({ browser, muster }));
 
 beforeAll(async () => {
   [muster, browser] = await Promise.all([Muster.start("--demo", "2", "--session-life", "72h"), launch()]);
@@ -14,7 +16,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await browser.close();
+  await leave(browser);
   await muster.stop();
 });
 
@@ -25,9 +27,7 @@ const stored = (name: string) => muster.call<Setting>("GET", `/settings/${name}`
 const titles = async () => (await muster.call<{ detail: string }[]>("GET", "/audit")).map(({ detail }) => detail).join("\n");
 
 test("a setting is changed, refused, reset, and asks before it deletes", async () => {
-  const page = await newPage(browser);
-  await logIn(page, muster, "anna");
-  await page.goto(`${muster.url}/ui/settings?tab=general`);
+  const page = await open("anna", "settings?tab=general");
   const threshold = page.locator('[data-setting="approvalThreshold"]');
   await threshold.getByText("default").waitFor();
   await threshold.getByRole("button", { name: "Change" }).click();
@@ -61,14 +61,13 @@ test("a setting is changed, refused, reset, and asks before it deletes", async (
   await page.getByText("keepRevisions has its default").waitFor();
   expect(await titles()).toContain('title: "as it was"');
   expect(await serious(page)).toEqual([]);
+  await close(page);
 });
 
 test("another part of the fleet put back the role that the page had read", async () => {
   await muster.user("otto", "viewer");
   await muster.call("PUT", "/users/otto", { role: "viewer", tags: ["site:lima"] });
-  const page = await newPage(browser);
-  await logIn(page, muster, "anna");
-  await page.goto(`${muster.url}/ui/settings?tab=people`);
+  const page = await open("anna", "settings?tab=people");
   await page.getByRole("button", { name: "Change the part of the fleet of otto" }).click();
   await muster.call("PUT", "/users/otto", { role: "operator" });
   await page.locator("tr", { hasText: "otto" }).getByRole("combobox", { name: "Part of the fleet" }).press("Backspace");
@@ -79,13 +78,11 @@ test("another part of the fleet put back the role that the page had read", async
   await page.getByText("The part of otto is saved").waitFor();
   expect(await muster.call("GET", "/users/otto")).toMatchObject({ role: "operator", tags: [] });
   expect(await titles()).toContain('title: "otto sees all"');
-  await page.context().close();
+  await close(page);
 });
 
 test("a setting that a flag overrides names the flag", async () => {
-  const page = await newPage(browser);
-  await logIn(page, muster, "anna");
-  await page.goto(`${muster.url}/ui/settings?tab=general`);
+  const page = await open("anna", "settings?tab=general");
   const life = page.locator('[data-setting="sessionLife"]');
   await life.getByText("set by flag --session-life").waitFor();
   await life.getByRole("button", { name: "Change" }).click();
@@ -93,12 +90,11 @@ test("a setting that a flag overrides names the flag", async () => {
   await life.getByRole("button", { name: "Save" }).click();
   await life.getByText("The server was started with --session-life, which overrides the stored value 48h").waitFor();
   expect(await stored("sessionLife")).toMatchObject({ value: "72h", source: "flag" });
+  await close(page);
 });
 
 test("a receiver of notifications is tried and stored, and its URL is never shown", async () => {
-  const page = await newPage(browser);
-  await logIn(page, muster, "anna");
-  await page.goto(`${muster.url}/ui/settings?tab=general`);
+  const page = await open("anna", "settings?tab=general");
   const urls = page.locator('[data-setting="notifyURLs"]');
   await urls.getByRole("button", { name: "Change" }).click();
   await urls.getByLabel("notifyURLs", { exact: true }).fill("http://127.0.0.1:9/canary-8812");
@@ -123,14 +119,12 @@ test("a receiver of notifications is tried and stored, and its URL is never show
   await mail.getByText("set by anna").waitFor();
   expect((await stored("smtpTLS")).value).toBe("starttls");
   expect(await serious(page)).toEqual([]);
-  await page.context().close();
+  await close(page);
 });
 
 test("who registers without an administrator is set, and a key that is stopped says so", async () => {
   await muster.call("POST", "/enroll-keys", { uses: 3, tags: ["lab"] });
-  const page = await newPage(browser);
-  await logIn(page, muster, "anna");
-  await page.goto(`${muster.url}/ui/settings?tab=general`);
+  const page = await open("anna", "settings?tab=general");
   const tags = page.locator('[data-setting="enrollKeyTags"]');
   await tags.getByText("any", { exact: true }).waitFor();
   await tags.getByRole("button", { name: "Change" }).click();
@@ -142,13 +136,12 @@ test("who registers without an administrator is set, and a key that is stopped s
   await page.goto(`${muster.url}/ui/settings?tab=enrolment`);
   await page.getByText("Stopped by the settings").waitFor();
   await muster.call("POST", "/settings/enrollKeyTags/reset");
-  await page.context().close();
+  await close(page);
 });
 
 test("a viewer reads the settings and changes none", async () => {
-  const page = await newPage(browser);
-  await logIn(page, muster, "vera");
-  await page.goto(`${muster.url}/ui/settings?tab=general`);
+  const page = await open("vera", "settings?tab=general");
   await page.locator('[data-setting="soak"]').getByText(/simulated daemons need less/).waitFor();
   expect(await page.getByRole("button", { name: /^Change/ }).count()).toBe(0);
+  await close(page);
 });

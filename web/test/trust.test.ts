@@ -1,6 +1,6 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { launch, logIn, newPage, serious } from "./browser";
+import { launch, leave, logIn, newPage, serious } from "./browser";
 import { Daemon } from "./daemon";
 import { Muster } from "./muster";
 import { until } from "./until";
@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await browser.close();
+  await leave(browser);
   await Promise.all([muster.stop(), daemon.remove()]);
 });
 

@@ -1,6 +1,6 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { lasting, launch, logIn, newPage, settle } from "./browser";
+import { lasting, launch, leave, logIn, newPage, settle } from "./browser";
 import { crawl } from "./crawl";
 import { cut } from "./cut";
 import { Muster } from "./muster";
@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await browser.close();
+  await leave(browser);
   await muster.stop();
 });
 
@@ -47,12 +47,13 @@ test("no long name and no number of tags makes a page wider than its window, or 
     "settings?tab=secrets",
   ];
   const wrong: string[] = [];
+  const page = await newPage(browser);
+  await logIn(page, muster, "anna");
   for (const [width, height] of [
     [1440, 900],
     [390, 844],
   ] as const) {
-    const page = await newPage(browser, { viewport: { width, height } });
-    await logIn(page, muster, "anna");
+    await page.setViewportSize({ width, height });
     const visited = await crawl(page, `${muster.url}/ui/`, first, async (name) => {
       wrong.push(...(await lasting(() => cut(page))).map((fault) => `${name}, ${width} wide: ${fault}`));
     });
@@ -61,7 +62,6 @@ test("no long name and no number of tags makes a page wider than its window, or 
     await settle(page);
     await page.getByRole("button", { name: /^Show all \d+ tags$/ }).click();
     wrong.push(...(await lasting(() => cut(page))).map((fault) => `all tags, ${width} wide: ${fault}`));
-    await page.context().close();
   }
   expect(wrong).toEqual([]);
 });

@@ -1,13 +1,15 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { launch, logIn, newPage, settle } from "./browser";
+import { launch, leave, newPage, settle } from "./browser";
 import { crawl } from "./crawl";
 import { Muster } from "./muster";
 import { until } from "./until";
+import { visits } from "./visits";
 
 // What people read and may press, by somebody who never saw the API.
 let muster: Muster;
 let browser: Browser;
+const { open, close } = visits(() => ({ browser, muster }));
 
 beforeAll(async () => {
   [muster, browser] = await Promise.all([Muster.start("--demo", "30"), launch()]);
@@ -19,15 +21,9 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await browser.close();
+  await leave(browser);
   await muster.stop();
 });
-
-async function open(name: string, path: string): Promise<Page> {
-  const page = await newPage(browser);
-  await logIn(page, muster, name, path);
-  return page;
-}
 
 const first = ["", "devices", "templates", "rollouts", "folders", "tags", "settings"];
 const terms = /\/api\/v1|\b(GET|PUT|POST|DELETE) |\b(the body|query parameter|ETag|If-Match)\b/;
@@ -53,7 +49,7 @@ test("no page names an operation, a body or a parameter of the API, and no butto
   expect(visited.length).toBeGreaterThan(15);
   expect(named).toEqual([]);
   expect(refused).toEqual([]);
-  await page.context().close();
+  await close(page);
 });
 
 // They end the session, leave the page once a ticket is there, or there is one for each row.
@@ -115,7 +111,7 @@ test("a change has a title, its toast leads to its rollout, and the audit keeps 
   await page.getByText("No longer needed").first().waitFor();
   const deleted = page.getByRole("row").filter({ hasText: "template.delete" }).first();
   await deleted.getByText("Slower reconnects").first().waitFor();
-  await page.context().close();
+  await close(page);
 });
 
 /** rolloutOf waits for the rollout of a change: it begins after the change is answered. */
@@ -143,7 +139,7 @@ test("a template whose creation was undone keeps its name in the audit", async (
     await rows.filter({ hasText: what }).filter({ hasText: "Quiet nights" }).first().waitFor();
   }
   expect(await page.getByText(`template ${newTemplates[0]}`, { exact: true }).count()).toBe(0);
-  await page.context().close();
+  await close(page);
 });
 
 test("the whole version of each device shows in its column", async () => {
@@ -164,7 +160,7 @@ test("the whole version of each device shows in its column", async () => {
     return cell.scrollWidth > cell.clientWidth;
   });
   expect(isCut).toBe(false);
-  await page.context().close();
+  await close(page);
 });
 
 test("what a rollout still brings stands in sentences on its page", async () => {
@@ -187,7 +183,7 @@ test("what a rollout still brings stands in sentences on its page", async () => 
   const page = await open("vera", `rollouts/${rollout}`);
   await page.getByText(/options\.maxSendKbps becomes 250 instead of 0 on /).waitFor();
   await give("on");
-  await page.context().close();
+  await close(page);
 });
 
 test("vars keep every digit, a menu with many tags is searched, and the manual is there before the log-in", async () => {
@@ -231,7 +227,7 @@ test("vars keep every digit, a menu with many tags is searched, and the manual i
   await page.getByRole("checkbox", { name: /^Select / }).last().click();
   await page.getByRole("button", { name: "Export" }).click();
   await page.getByText("Only the 1 selected row").waitFor();
-  await page.context().close();
+  await close(page);
 
   const before = await newPage(browser);
   await before.goto(`${muster.url}/ui/`);
@@ -249,5 +245,5 @@ test("the menu of columns changes what a narrow screen shows", async () => {
   await page.getByRole("menuitemcheckbox", { name: "Connection" }).click();
   await until("the column is gone", async () => (await page.getByRole("columnheader", { name: "Connection" }).count()) === 0);
   await page.getByRole("columnheader", { name: "To go" }).waitFor();
-  await page.context().close();
+  await close(page);
 });

@@ -266,7 +266,7 @@ test("devices stay chosen while one searches for the next one", async () => {
   await page.getByText("1 device chosen").waitFor();
   await only(second);
   expect(await page.getByRole("checkbox", { name: `Select ${second}` }).isChecked()).toBe(false);
-  await page.context().close();
+  await close(page);
 });
 
 test("every key on the sheet of keys does what it says", async () => {

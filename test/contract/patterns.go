@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strings"
+	"testing"
 
 	"muster/internal/core/stconfig"
 )
@@ -19,8 +20,11 @@ var patterns = []Check{
 		random := rand.New(rand.NewPCG(seed1, seed2))
 		all := strings.Split(corpus, "\n")
 		count := 150
-		if os.Getenv("MUSTER_SOAK") != "" {
+		switch {
+		case os.Getenv("MUSTER_SOAK") != "":
 			count = 3000
+		case testing.Short():
+			count = 10
 		}
 		for range count {
 			all = append(all, madeUp(random))

@@ -1,5 +1,7 @@
 // Package api_test tests the API paths beyond the contract, on a whole server with simulated daemons.
 //
+// The race detector looks at none of the tests that put every request of the API one after the other.
+//
 //muster:needs daemons
 //muster:test -skip=NoAnswer|NoDownload|NoOperation|NothingThat|OfAPartMade|OfAPartEnded
 //muster:test -race=false -run=NoAnswer|NoDownload|NoOperation|NothingThat|OfAPartMade|OfAPartEnded

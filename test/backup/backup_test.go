@@ -1,6 +1,8 @@
 // Package backup_test makes backups of whole servers while they run, and restores each into an empty home directory
 // and into a database of the other kind (SQLite, PostgreSQL).
 //
+// The race detector looks at no restore that is refused, and at no server that is killed at one step after the other.
+//
 //muster:needs daemons database
 //muster:test -skip=KilledLeave|Refused|Beside
 //muster:test -race=false -run=KilledLeave|Refused|Beside

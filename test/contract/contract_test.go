@@ -1,3 +1,5 @@
+// The race detector looks at one simulated daemon and tries few values: most checks ask one thing after another.
+//
 //muster:needs daemons
 //muster:test -short -run=V2
 //muster:test -race=false

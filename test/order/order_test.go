@@ -1,3 +1,5 @@
+// A server is killed at each step of each order without the race detector: it looks at the same orders elsewhere.
+//
 //muster:needs daemons
 //muster:test -skip=WasKilled|Override
 //muster:test -race=false -run=WasKilled|Override

@@ -1,3 +1,5 @@
+// The race detector looks at each test with one simulated daemon; the other daemons have Muster do the same.
+//
 //muster:needs daemons
 //muster:test -run=/v2 -skip=Clone|Moved|Unrelated|Foretold
 //muster:test -race=false -skip=/v2

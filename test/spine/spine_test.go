@@ -1,5 +1,8 @@
 // Package spine_test tests a whole server with real Syncthing daemons from registration to the written configuration.
 //
+// The race detector looks at no test that kills servers at one step after the other, or tries one mistake after the
+// other.
+//
 //muster:needs daemons database
 //muster:test -skip=Killed[ABD]|Although|Mistakes|WhoWins|FieldByField
 //muster:test -race=false -run=Killed[ABD]|Although|Mistakes|WhoWins|FieldByField

@@ -237,7 +237,7 @@ test("a message about a change of many devices undoes its rollout, with the plan
 });
 
 test("devices stay chosen while one searches for the next one", async () => {
-  const [first, second, third] = (await labels()).slice(-3); // none of them begins another one's
+  const [first, second, third] = (await labels()).slice(-3); // no label of these is a part of another
   if (!first || !second || !third) throw new Error("there are too few devices");
   const page = await open("anna", "devices");
   const search = page.getByRole("textbox", { name: "Search devices" });

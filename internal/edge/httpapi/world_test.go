@@ -1,8 +1,8 @@
 // Most of these tests ask the API one thing after another. The race detector looks at those that have several readers
-// or callers.
+// or callers, and at one that calls every route.
 //
-//muster:test -run=Stream|Event|Reader|Session|AtATime|Compressed|Feed|Bounded|Behind|Rollout|Apply
-//muster:test -race=false -skip=Stream|Event|Reader|Session|AtATime|Compressed|Feed|Bounded|Behind|Rollout|Apply
+//muster:test -run=Stream|Event|Reader|Which|Session|AtATime|Compress|Feed|Bounded|Row|Rollout|Apply
+//muster:test -race=false -skip=Stream|Event|Reader|Which|Session|AtATime|Compress|Feed|Bounded|Row|Rollout|Apply
 //muster:soak
 package httpapi
 

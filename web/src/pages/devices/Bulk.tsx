@@ -61,7 +61,7 @@ export function Bulk({
       )}
       {devices.length - hidden < all && (
         <button type="button" className="u-link" onClick={onAll}>
-          {`Choose all ${count(all)} that show`}
+          {all === 1 ? "Choose the one that shows" : `Choose all ${count(all)} that show`}
         </button>
       )}
       <Act needs="operator" run={() => Promise.resolve(setDoing({ tag: "add" }))}>

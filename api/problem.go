@@ -14,7 +14,7 @@ type Problem struct {
 	Errors    []ProblemDetail `json:"errors,omitempty" nullable:"false" doc:"The single things that are wrong"`
 	Traceback string          `json:"traceback,omitempty" doc:"Of a Starlark program"`
 
-	AllowFailing bool `json:"allowFailing,omitempty" doc:"What is wrong is certain to fail on daemons: with allowFailing the request is not refused for it"`
+	AllowFailing bool `json:"allowFailing,omitempty" doc:"The change is certain to fail on daemons. A request with allowFailing is not refused for that"`
 }
 
 // ProblemSubject is what a person looks at to go on after an error.

@@ -42,7 +42,7 @@ type Error struct {
 	See        Reference     // What the hint names by a path of the API, for those who use another way; may be zero.
 	Details    []Detail      // the fields, or the places in a text, that are wrong
 	Traceback  string        // traceback of a Starlark program; may be empty
-	Allowable  bool          // A request that allows what fails (allowFailing) is not refused for it.
+	Allowable  bool          // The same request with allowFailing is not refused for this.
 	RetryAfter time.Duration // too_many, unavailable: time until the next try; 0: a few seconds
 	Err        error         // cause: logged, never sent
 }

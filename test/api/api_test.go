@@ -1,6 +1,6 @@
 // Package api_test tests the API paths beyond the contract, on a whole server with simulated daemons.
 //
-// The race detector looks at none of the tests that put every request of the API one after the other.
+// Tests that send every request of the API, one after the other, run without the race detector.
 //
 //muster:needs daemons
 //muster:test -skip=NoAnswer|NoDownload|NoOperation|NothingThat|OfAPartMade|OfAPartEnded

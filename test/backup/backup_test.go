@@ -1,7 +1,7 @@
 // Package backup_test makes backups of whole servers while they run, and restores each into an empty home directory
 // and into a database of the other kind (SQLite, PostgreSQL).
 //
-// The race detector looks at no restore that is refused, and at no server that is killed at one step after the other.
+// Tests of refused restores, and of a server that is killed at each step, run without the race detector.
 //
 //muster:needs daemons database
 //muster:test -skip=KilledLeave|Refused|Beside

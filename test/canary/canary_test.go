@@ -1,11 +1,7 @@
 // Package canary_test puts secrets into everything that Muster stores or receives. It then searches for them where
 // they must not appear: answers to a viewer, events, notifications, the debug log, the process list, files.
 //
-// There is no race detector here: what this test calls has it in suites of its own.
-//
 //muster:needs daemons
-//muster:test -race=false
-//muster:soak
 package canary_test
 
 import (

@@ -94,7 +94,7 @@ func (f *causesFleet) typesOf(r refusal, command string) {
 	begins, _ := beginningOf(command, r.types)
 	typed := strings.NewReplacer(r.words...).Replace(command) + r.types[begins]
 	if left := unfilled.FindString(typed); left != "" {
-		f.Errorf("%s: %s: nobody knows what to type for %s", r.what, command, left)
+		f.Errorf("%s: %s: the test has no value for %s", r.what, command, left)
 	}
 	f.stdin = strings.Repeat("y\n", 3)
 	begins, _ = beginningOf(command, r.codes)
@@ -194,7 +194,7 @@ var refusalsOfPeople = []refusal{
 	{what: "a token has expired", refuse: func(f *causesFleet) (hint string) {
 		name, expiring := f.tokenOf(fleet.RoleAdmin, 1)
 		wait.Until(f, func() string {
-			err := expiring.DeleteToken(f.Context(), "nobody")
+			err := expiring.DeleteToken(f.Context(), "no-token")
 			if fleet.CodeOf(err) != fleet.CodeUnauthorized {
 				return fmt.Sprintf("got %v", err)
 			}
@@ -214,7 +214,7 @@ var refusalsOfSettings = []refusal{
 		_, err := f.PutSetting(f.Context(), string(fleet.SettingBackupEvery), "24h")
 		return strings.ReplaceAll(f.refused(err), "DIR", f.backups)
 	}},
-	{what: "a policy of copies for a folder that nobody has", refuse: func(f *causesFleet) string {
+	{what: "a policy of copies for a folder that no device has", refuse: func(f *causesFleet) string {
 		_, err := f.PutSetting(f.Context(), string(fleet.SettingCopyPolicies), "nowhere=2")
 		return f.refused(err)
 	}},
@@ -224,13 +224,13 @@ var refusalsOfSettings = []refusal{
 			_, err := f.PutSetting(f.Context(), string(fleet.SettingSMTPServer), "mail.example.org:587")
 			return f.refused(err)
 		}},
-	{what: "an enrol key that would register nobody", refuse: func(f *causesFleet) string {
+	{what: "an enrol key while the setting enrollByKey is off", refuse: func(f *causesFleet) string {
 		f.typed("muster setting set enrollByKey false", 0)
 		_, err := f.CreateEnrollKey(f.Context(), api.CreateEnrollKey{})
 		f.typed("muster setting reset enrollByKey", 0)
 		return f.refused(err)
 	}},
-	{what: "a head of the audit that nobody signed", refuse: func(f *causesFleet) string {
+	{what: "a head of the audit that no server signed", refuse: func(f *causesFleet) string {
 		_, err := f.VerifyAudit(f.Context(), []string{"nonsense"})
 		return f.refused(err)
 	}},
@@ -295,7 +295,7 @@ var refusalsOfTemplates = []refusal{
 	}},
 	{what: "to keep what a template changes", words: []string{"FILE", "a.hjson"}, refuse: func(f *causesFleet) string {
 		d, tag := f.fresh(f.farm)
-		f.muster.Template("set", "gui.user", `"somebody"`, tag)
+		f.muster.Template("set", "gui.user", `"guest"`, tag)
 		f.muster.WaitConfiguration(d.ID(), fleet.ConfigHeld)
 		plan := must[api.Plan](f.reader)(f.DevicePlan(f.Context(), string(d.ID())))
 		_, err := f.ApplyPlan(f.Context(), string(d.ID()), api.ApplyPlan{Digest: &plan.Digest, Keep: []string{"gui.user"}})
@@ -404,7 +404,7 @@ var refusalsOfEnrolment = []refusal{
 		return f.refused(f.claims(f.early[:20]+"nonsense", "", true))
 	}},
 	{what: "an enrol key does something else", types: byPasswordFile, refuse: func(f *causesFleet) string {
-		return f.refused(f.muster.As(f.enrolKey()).DeleteToken(f.Context(), "nobody"))
+		return f.refused(f.muster.As(f.enrolKey()).DeleteToken(f.Context(), "no-token"))
 	}},
 	{what: "a challenge of another server", refuse: func(f *causesFleet) string {
 		return f.refused(f.claims(f.enrolKey(), "nonsense", true))
@@ -544,16 +544,16 @@ var refusalsOfMany = []refusal{
 }
 
 var refusalsOfFourEyes = []refusal{
-	{what: "an approval by nobody knows whom", types: byPasswordFile, refuse: func(f *causesFleet) string {
+	{what: "an approval with a token that belongs to no user", types: byPasswordFile, refuse: func(f *causesFleet) string {
 		_, err := f.ApproveRollout(f.Context(), f.rollout().rollout)
 		return f.refused(err)
 	}},
-	{what: "a change by nobody knows whom", refuse: func(f *causesFleet) string {
+	{what: "an approval of a change that a token without a user made", refuse: func(f *causesFleet) string {
 		_, err := f.loggedIn("anna").ApproveRollout(f.Context(), f.newest)
 		name, _ := f.tokenOf(fleet.RoleViewer, 0)
 		return strings.ReplaceAll(f.refused(err), "NAME", name)
 	}},
-	{what: "an approval by somebody who is disabled", types: byPasswordFile, refuse: func(f *causesFleet) string {
+	{what: "an approval with a token of a disabled user", types: byPasswordFile, refuse: func(f *causesFleet) string {
 		name, role := f.name("token"), string(fleet.RoleAdmin)
 		made := must[api.NewToken](f.reader)(f.loggedIn("carla").CreateTokenWith(f.Context(),
 			api.CreateToken{Name: &name, Role: &role}))

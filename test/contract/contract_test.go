@@ -1,4 +1,4 @@
-// The race detector looks at one simulated daemon and tries few values: most checks ask one thing after another.
+// The run with the race detector has one simulated version and few values: most checks ask one thing after another.
 //
 //muster:needs daemons
 //muster:test -short -run=V2

@@ -1,7 +1,8 @@
 // Package folders_test puts folders of real daemons into each kind of trouble and out of it again. It checks the
 // state, the reason and the advice that Muster shows.
 //
-// The race detector looks at the troubles of one version of simulated daemons; the others have Muster do the same.
+// The troubles of one simulated version run with the race detector: Muster does the same for the other daemons, which
+// run without it.
 //
 //muster:needs daemons
 //muster:test -skip=OfAFolder|Simulated/v1

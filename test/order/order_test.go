@@ -1,4 +1,5 @@
-// A server is killed at each step of each order without the race detector: it looks at the same orders elsewhere.
+// Tests that kill the server at each step of an order run without the race detector. Other tests give the same orders
+// with it.
 //
 //muster:needs daemons
 //muster:test -skip=WasKilled|Override

@@ -1,7 +1,8 @@
-// The race detector looks at each test with one simulated daemon; the other daemons have Muster do the same.
+// Each test runs with the race detector on one simulated version: Muster does the same for the other daemons, which run
+// without it.
 //
 //muster:needs daemons
-//muster:test -run=/v2 -skip=Clone|Moved|Unrelated|Foretold
+//muster:test -run=/v2
 //muster:test -race=false -skip=/v2
 //muster:soak
 package owner_test

@@ -122,8 +122,8 @@ func TestEveryClientRefusesWhatIsWrongOnEveryDaemon(t *testing.T) {
 	}
 }
 
-// clients are the ways to save a template, which nobody saves if never is true. Each gives what it says, and an error
-// when nothing was saved.
+// clients are the ways to save a template. never says that allowFailing does not let it be saved. Each way returns its
+// output, and an error when nothing was saved.
 func (w *world) clients(name, key, value string, never bool) map[string]func(allow bool) (string, error) {
 	run := func(allow bool, args ...string) (string, error) {
 		if args = append(args, "--yes"); allow {

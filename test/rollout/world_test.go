@@ -1,8 +1,8 @@
 // Package rollout_test runs rollouts on a whole server with simulated daemons: rollouts whose template is fixed, that
 // are paused or undone, and that a killed server continues.
 //
-// Most of the time goes to servers in processes of their own, which do much the same in most tests. The race detector
-// looks at the generated orders, which do everything in every order, and at one test of each further kind.
+// Most of the processor time is used by servers in processes of their own, which do much the same in most tests. The
+// generated orders, which do everything in any order, and most kinds of the other tests run with the race detector.
 //
 //muster:needs daemons
 //muster:test -run=Order|Steer|EqualCh|ToHalt|ToFail|MakesWait|Watch|Author|Restored|Vanish|Approves

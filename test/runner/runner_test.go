@@ -65,6 +65,29 @@ func TestADeclarationIsReadAboveThePackageClause(t *testing.T) {
 	}
 }
 
+// A pattern that stands in one run only would leave tests out, and nothing would say so.
+func TestEachTestIsInARun(t *testing.T) {
+	for text, want := range map[string]bool{
+		"-race=false":                       true,
+		"-short; -race=false":               true,
+		"-run=A|B; -race=false -skip=A|B":   true,
+		"-skip=A|B; -race=false -run=C|A|B": true,
+		"-run=A; -race=false":               true,
+		"-run=A; -race=false -skip=A|B":     false,
+		"-run=A|B; -run=C":                  false,
+		"-skip=A":                           false,
+		"-run=A -skip=B; -skip=A":           false,
+	} {
+		var runs [][]string
+		for run := range strings.SplitSeq(text, "; ") {
+			runs = append(runs, strings.Fields(run))
+		}
+		if err := complete(runs); (err == nil) != want {
+			t.Errorf("%s: got %v, want every test in a run: %t", text, err, want)
+		}
+	}
+}
+
 func TestTheLongestOfEachLaneIsFirst(t *testing.T) {
 	suites := []suite{
 		{pkg: "unit"}, {pkg: "short", needs: []string{daemons}}, {pkg: "new", needs: []string{daemons}, bytes: 9 << 10},

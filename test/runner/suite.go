@@ -61,6 +61,11 @@ func findSuites(pattern string) ([]suite, error) {
 				return nil, err
 			}
 		}
+		for mode, runs := range s.runs {
+			if err := complete(runs); err != nil && mode != "quick" {
+				return nil, fmt.Errorf("%s: %s%s: %w", s.pkg, directive, mode, err)
+			}
+		}
 		if s.tests {
 			suites = append(suites, s)
 		}
@@ -115,6 +120,38 @@ func (s *suite) declare(words []string) error {
 		s.needs = append(s.needs, need)
 	}
 	return nil
+}
+
+// complete returns an error for runs of which none has the tests that the others leave out. A run has all tests, or
+// leaves out by -skip what others name by -run, in the same words.
+func complete(runs [][]string) error {
+	named := map[string]bool{}
+	for _, flags := range runs {
+		if skip := valueOf("-skip", flags); skip == "" {
+			for pattern := range strings.SplitSeq(valueOf("-run", flags), "|") {
+				named[pattern] = true // "" for a run with all tests
+			}
+		}
+	}
+	has := func(flags []string) bool {
+		missing := func(pattern string) bool { return !named[pattern] }
+		return valueOf("-run", flags) == "" && !slices.ContainsFunc(strings.Split(valueOf("-skip", flags), "|"), missing)
+	}
+	if named[""] || slices.ContainsFunc(runs, has) {
+		return nil
+	}
+	return errors.New("a test may be in no run: give a run without -run whose -skip has only patterns that the -run " +
+		"of another run has")
+}
+
+// valueOf returns the value of a flag of go test; "" without it.
+func valueOf(name string, flags []string) string {
+	for _, flag := range flags {
+		if value, is := strings.CutPrefix(flag, name+"="); is {
+			return value
+		}
+	}
+	return ""
 }
 
 // runsIn gives the flags of each run of the suite in a mode.

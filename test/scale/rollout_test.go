@@ -24,12 +24,17 @@ type largeFleet struct {
 	t    *testing.T
 }
 
-// fleetSize is the number of daemons: a thousand in `make soak`.
-var fleetSize = map[bool]int{true: 1000, false: 300}[soaking()]
+// fleetSize returns the number of daemons.
+func fleetSize() int {
+	if soaking() {
+		return 1000
+	}
+	return 300
+}
 
 func newLargeFleet(t *testing.T, network int) *largeFleet {
 	t.Helper()
-	farm := simulated.Start(t, stsim.Options{Count: fleetSize, Seed: 4, Network: network, Shared: true, Quiet: true})
+	farm := simulated.Start(t, stsim.Options{Count: fleetSize(), Seed: 4, Network: network, Shared: true, Quiet: true})
 	f := &largeFleet{farm: farm, t: t, Server: server.Start(t, server.Options{Soak: rollout.SimulatedSoakTime})}
 	f.Template("set", "options.relaysEnabled", "false", "all") // so that every daemon is managed
 	var group errgroup.Group
@@ -67,8 +72,8 @@ func (f *largeFleet) awaitIdle() {
 				good++
 			}
 		}
-		if good != fleetSize {
-			return fmt.Sprintf("%d of %d devices are in sync", good, fleetSize)
+		if good != fleetSize() {
+			return fmt.Sprintf("%d of %d devices are in sync", good, fleetSize())
 		}
 		return ""
 	})
@@ -142,9 +147,9 @@ func (f *largeFleet) good() {
 	began := time.Now()
 	f.Template("set", "options.maxFolderConcurrency", "3", "all")
 	r := f.comesTo(fleet.RolloutSucceeded)
-	f.t.Logf("a good template reached %d devices in %d waves %v within %v", fleetSize, r.Wave, r.Waves,
+	f.t.Logf("a good template reached %d devices in %d waves %v within %v", fleetSize(), r.Wave, r.Waves,
 		time.Since(began).Round(100*time.Millisecond))
-	if len(r.Waves) != 3 || r.Waves[0] != 1 || r.Waves[1] != fleetSize/10 {
+	if len(r.Waves) != 3 || r.Waves[0] != 1 || r.Waves[1] != fleetSize()/10 {
 		f.t.Errorf("got waves %v, want 1, a tenth, the rest", r.Waves)
 	}
 	f.within(30*time.Second, began)
@@ -153,7 +158,7 @@ func (f *largeFleet) good() {
 			f.t.Fatalf("%s has %q", d.ID().Short(), got)
 		}
 	}
-	if daemons, writes := f.written(); daemons != fleetSize || writes != fleetSize {
+	if daemons, writes := f.written(); daemons != fleetSize() || writes != fleetSize() {
 		f.t.Errorf("%d writes to %d daemons, want one to each", writes, daemons)
 	}
 }
@@ -174,7 +179,7 @@ func (f *largeFleet) breaking() {
 	f.t.Logf("halted after %v: %s", time.Since(began).Round(100*time.Millisecond), r.Reason)
 	f.within(10*time.Second, began)
 	daemons, _ := f.written()
-	if most := max(1, fleetSize/100); daemons > most {
+	if most := max(1, fleetSize()/100); daemons > most {
 		f.t.Errorf("%d daemons were touched, at most %d may be", daemons, most)
 	}
 	if r.Halt == nil || r.Halt.Gate != string(fleet.GateFolders) || r.Halt.Device == "" {

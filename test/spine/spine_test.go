@@ -1,7 +1,6 @@
 // Package spine_test tests a whole server with real Syncthing daemons from registration to the written configuration.
 //
-// The race detector looks at no test that kills servers at one step after the other, or tries one mistake after the
-// other.
+// Tests that kill a server at each step, or try one mistake after the other, run without the race detector.
 //
 //muster:needs daemons database
 //muster:test -skip=Killed[ABD]|Although|Mistakes|WhoWins|FieldByField

@@ -1,7 +1,7 @@
 // Package writer_test lets Muster write to a real daemon and compares every change of its configuration with the plan,
 // both alone and while a person edits the same configuration.
 //
-// The race detector looks at the writes beside a person, and not at those that come one after the other.
+// Writes beside a person run with the race detector; writes that come one after the other run without it.
 //
 //muster:needs daemons
 //muster:test -skip=NothingBut|FullDisk

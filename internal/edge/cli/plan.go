@@ -72,8 +72,8 @@ func (c *planCommand) Run(ctx context.Context, env *environment) error {
 		return err
 	}
 	made, err := server.WhatIf(ctx, body)
-	if err != nil && !c.JSON {
-		return namingTemplates(err, body)
+	if !c.JSON {
+		err = namingTemplates(err, body)
 	}
 	if err != nil {
 		return err

@@ -1,5 +1,5 @@
-// Most of these tests ask the API one thing after another. The race detector looks at those that have several readers
-// or callers, and at one that calls every route.
+// Most of these tests ask the API one thing after another. Those with several readers or callers, and one that calls
+// every route, run with the race detector.
 //
 //muster:test -run=Stream|Event|Reader|Which|Session|AtATime|Compress|Feed|Bounded|Row|Rollout|Apply
 //muster:test -race=false -skip=Stream|Event|Reader|Which|Session|AtATime|Compress|Feed|Bounded|Row|Rollout|Apply

@@ -10,7 +10,7 @@ export class Problem extends Error {
   readonly traceback: string;
   readonly page: { says: string; href: string } | undefined; // the page that shows what the hint would name
   readonly errors: NonNullable<Body["errors"]>;
-  readonly allowFailing: boolean; // With allowFailing the request is not refused for it.
+  readonly allowFailing: boolean; // The same request with allowFailing is not refused for this.
 
   constructor(body: Partial<Body> & { detail: string }) {
     // Only a program can cause an error about the form of a request: a person reads what to do about it.
@@ -27,7 +27,10 @@ export class Problem extends Error {
   }
 }
 
-/** placeOf says where an error is, before its message. Pages show one template, so it names no field of the request for those. */
+/**
+ * placeOf returns the place of an error, to be shown before its message. A page shows one template, so an error about a
+ * template has no field of the request.
+ */
 export function placeOf({ field, line, column }: { field?: string; line?: number; column?: number }): string {
   if (line) return `Line ${line}, column ${column ?? 1}: `;
   return field && !/^(body\.)?templates\.(new|changed)\.\d+/.test(field) ? `${field}: ` : "";

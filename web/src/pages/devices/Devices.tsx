@@ -163,8 +163,9 @@ export function Devices() {
   const outdatedVersions = useMemo(() => new Set(outdated.versions), [outdated]);
   const rows = useSteadyRows(data, late, isOver && !filter.differences, outdatedVersions);
   // Rows stay chosen while one searches for the next one, and the line above the table says how many do not show.
-  const chosen = selected.size === 0 ? [] : (data ?? []).filter((row) => selected.has(row.deviceID));
-  const shownChosen = selected.size === 0 ? 0 : rows.filter((row) => selected.has(row.deviceID)).length;
+  const isChosen = (row: InventoryDevice) => selected.has(row.deviceID);
+  const chosen = (data ?? []).filter(isChosen);
+  const chosenRows = rows.filter(isChosen);
 
   const shownColumns = useMemo(
     () => withOutdated(columns, outdated).filter(({ id }) => id === "label" || shown.includes(id)),
@@ -212,9 +213,9 @@ export function Devices() {
         <Bulk
           devices={chosen}
           all={rows.length}
-          hidden={chosen.length - shownChosen}
+          hidden={chosen.length - chosenRows.length}
           onAll={() => setSelected(new Set([...selected, ...rows.map(idOf)]))}
-          onOnlyShown={() => setSelected(new Set(rows.map(idOf).filter((id) => selected.has(id))))}
+          onOnlyShown={() => setSelected(new Set(chosenRows.map(idOf)))}
           onDone={() => setSelected(new Set())}
         />
       )}

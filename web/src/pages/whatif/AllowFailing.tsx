@@ -5,8 +5,8 @@ import { Wrong } from "../../ui/page";
 import type { Planning } from "./planning";
 
 /**
- * AllowFailing asks before something is stored that is certain to fail on the daemons, or with which no plan could be made
- * for devices any more. A device for which none can be made without it is not asked about.
+ * AllowFailing asks a person before a change is stored that is certain to fail on the daemons, or with which no plan could
+ * be made for devices any more. It does not ask about a device for which no plan can be made without the change, either.
  */
 export function AllowFailing({ planning: { plan, refusal, isRefused, allowed, allow } }: { planning: Planning }) {
   const failed = plan.data?.devices.filter((one) => one.error !== "" && !one.failsNow).length ?? 0;

@@ -206,6 +206,7 @@ test("vars keep every digit, a menu with many tags is searched, and the manual i
   expect(await stored()).toContain("9007199254740993");
 
   await page.getByRole("button", { name: /^Save for / }).waitFor({ state: "detached" });
+  expect(await vars.inputValue()).toBe("small = 2\nbig = 9007199254740993"); // as it was typed
   await vars.fill("small = 3");
   await muster.call("POST", "/changes", { vars: { devices: { [device.deviceID]: { theirs: 1 } } } });
   await page.getByText(/Somebody else has changed these vars/).waitFor();

@@ -53,6 +53,7 @@ export function useFormDraft<T>(
     setRead(now);
     const next = onStored(now, baseText, text(draft));
     if (next === "show") show(stored);
+    else if (next === "keep") begin(stored);
     else setTheirs(next === "theirs" ? stored : undefined);
   }
 

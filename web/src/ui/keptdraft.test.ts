@@ -19,6 +19,6 @@ test("a form that was left comes back, and tells when somebody else has stored s
 test("what somebody else stores is told of only while it differs from what is filled in", () => {
   expect(onStored("b", "a", "a")).toBe("show");
   expect(onStored("b", "a", "c")).toBe("theirs");
-  expect(onStored("c", "a", "c")).toBe("show"); // one's own, read before the answer to its request
+  expect(onStored("c", "a", "c")).toBe("keep"); // one's own, read before the answer to its request
   expect(onStored("a", "a", "c")).toBe("go on"); // theirs was undone
 });

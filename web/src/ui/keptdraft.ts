@@ -51,10 +51,12 @@ export function restoredFrom<T>(
 }
 
 /**
- * onStored is what a form does when something else than before is stored: it shows that, or tells of somebody else's
- * change, or goes on. The arguments are texts of what is stored now, was stored before, and is filled in.
+ * onStored is what a form does when something else than before is stored: it shows that, or keeps what is filled in
+ * because that does the same, or tells of somebody else's change, or goes on. The arguments are texts of what is stored
+ * now, was stored before, and is filled in.
  */
-export function onStored(now: string, before: string, draft: string): "show" | "theirs" | "go on" {
-  if (draft === before || draft === now) return "show";
+export function onStored(now: string, before: string, draft: string): "show" | "keep" | "theirs" | "go on" {
+  if (draft === now) return "keep"; // a person who types on does not see the text change under the cursor
+  if (draft === before) return "show";
   return now === before ? "go on" : "theirs";
 }

@@ -161,14 +161,7 @@ func (e *Engine) awaitReturn(ctx context.Context, id fleet.DeviceID, before stri
 
 // orderRescan makes the daemon scan one folder or, if folder is "", all of them; see plan.Scans.
 func (c *connection) orderRescan(ctx context.Context, in input, folder string) (string, error) {
-	in, err := c.newest(ctx, in, nil)
-	if errors.Is(err, errNeverRead) { // The device is new, and its configuration is not in the store yet.
-		in, err = c.read(ctx, in)
-	}
-	if err != nil {
-		return "", err
-	}
-	paths, err := plan.Scans(in.doc, folder)
+	in, paths, err := c.scans(ctx, in, folder)
 	if err != nil {
 		return "", err
 	}
@@ -193,6 +186,24 @@ func (c *connection) orderRescan(ctx context.Context, in input, folder string) (
 		return "told to scan; it has not answered yet, as with large folders", nil
 	}
 	return "scanned", nil
+}
+
+// scans returns the requests of a rescan, and the input with the document that they were made from; see plan.Scans. It
+// reads the daemon where the mirror does not know what is to be scanned: a person may have added it a moment ago.
+func (c *connection) scans(ctx context.Context, in input, folder string) (input, []string, error) {
+	in, err := c.newest(ctx, in, nil)
+	if err == nil {
+		if paths, err := plan.Scans(in.doc, folder); err == nil {
+			return in, paths, nil
+		}
+	} else if !errors.Is(err, errNeverRead) {
+		return in, nil, err
+	}
+	if in, err = c.read(ctx, in); err != nil {
+		return in, nil, err
+	}
+	paths, err := plan.Scans(in.doc, folder)
+	return in, paths, err
 }
 
 // scan sends one request for a scan. answered is false if the daemon has not answered within wait; that is not an

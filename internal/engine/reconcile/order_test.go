@@ -110,3 +110,21 @@ func TestAStopEndsARescanBetweenTwoFolders(t *testing.T) {
 		b.wantWrites(1)
 	})
 }
+
+// A person adds a folder at the daemon and has it scanned before the mirror has read it.
+func TestARescanFindsAFolderThatWasAddedAMomentAgo(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := newBench(t)
+		if _, err := b.daemon.Config(t.Context(), b.id); err != nil {
+			t.Fatal(err)
+		}
+		b.start()
+		defer b.stop()
+		b.daemon.edit("folders.new", `{"id": "new", "path": "/srv/new"}`)
+		order := fleet.OrderSpec{Type: fleet.OrderRescan, Folder: "new"}
+		if _, err := b.engine.CarryOut(t.Context(), b.id, order); err != nil {
+			t.Error(err)
+		}
+		b.wantWrites(1)
+	})
+}

@@ -299,7 +299,9 @@ func (s *sequence) missing(c *client.Client) (string, error) {
 		goneOn.Add(1)
 		return "the device was " + state.Configuration + ": " + state.Reason, err
 	default:
-		return "the device is " + state.Connection + " and " + state.Configuration + ": " + state.Reason, nil
+		if state.BroughtBack == "" { // or a person put a revoked device back again and again: it is taken off each time
+			return "the device is " + state.Connection + " and " + state.Configuration + ": " + state.Reason, nil
+		}
 	}
 	if s.plan, err = c.DevicePlan(ctx, s.id); err != nil {
 		return "", err
@@ -320,7 +322,7 @@ func (s *sequence) missing(c *client.Client) (string, error) {
 			return "not sent yet: " + p.Class + " " + p.Key, nil
 		}
 	}
-	if held != (state.Configuration == string(fleet.ConfigHeld)) {
+	if held != (state.Configuration == string(fleet.ConfigHeld)) && state.BroughtBack == "" {
 		return "the state says " + state.Configuration + "; " + fmt.Sprint(s.plan.Changes), nil
 	}
 	s.state = fleet.Configuration(state.Configuration)

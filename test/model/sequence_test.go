@@ -299,7 +299,7 @@ func (s *sequence) missing(c *client.Client) (string, error) {
 		goneOn.Add(1)
 		return "the device was " + state.Configuration + ": " + state.Reason, err
 	default:
-		if state.BroughtBack == "" { // or a person put a revoked device back again and again: it is taken off each time
+		if !isBroughtBackOften(state) {
 			return "the device is " + state.Connection + " and " + state.Configuration + ": " + state.Reason, nil
 		}
 	}
@@ -322,11 +322,18 @@ func (s *sequence) missing(c *client.Client) (string, error) {
 			return "not sent yet: " + p.Class + " " + p.Key, nil
 		}
 	}
-	if held != (state.Configuration == string(fleet.ConfigHeld)) && state.BroughtBack == "" {
+	if isHeld := state.Configuration == string(fleet.ConfigHeld); held != isHeld && !isBroughtBackOften(state) {
 		return "the state says " + state.Configuration + "; " + fmt.Sprint(s.plan.Changes), nil
 	}
 	s.state = fleet.Configuration(state.Configuration)
 	return "", nil
+}
+
+// isBroughtBackOften tells a device that is failed only because a person puts a revoked one back again and again.
+// Muster takes that off each time.
+func isBroughtBackOften(state api.DeviceState) bool {
+	return state.Configuration == string(fleet.ConfigFailed) && state.BroughtBack != "" &&
+		strings.Contains(state.BroughtBack, state.Reason)
 }
 
 // shown waits until Muster shows the configuration that the daemon has.

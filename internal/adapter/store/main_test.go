@@ -1,6 +1,6 @@
 //muster:needs database
-//muster:test -short -rapid.checks=10
-//muster:test -race=false
+//muster:test -short -rapid.checks=10 -run=Many|Queue|Condition|Concurren|Own|Late|Older|Reader|While|Batch|Kill|Stop
+//muster:test -race=false -skip=Many|Queue|Condition|Concurren|Own|Late|Older|Reader|While|Batch|Kill|Stop
 //muster:soak
 //muster:quick -skip=Dialects|EveryTable|Postgres|Connection|LossOfTheLock|OwnSession|ToTheOtherKind|LostProof|SurvivesKill|RegistryIsWhatTheDatabaseHolds|AModeInForceIsKept|TheStopSwitchWorks|/postgres
 package store

@@ -114,10 +114,11 @@ func sumOfFolders(all []api.FolderOverview) string {
 		lackOfAll(lack, unknown, "of "+counted(unknown, "folder")) + "."
 }
 
-// folderStatesOf are the states that flags ask for.
+// folderStatesOf are the states that flags ask for. Behind are those in which something is missing of a folder that is
+// neither stopped nor paused.
 func folderStatesOf(states []string, behind, stopped bool) []string {
 	if behind {
-		states = append(states, "behind", "stalled", "syncing")
+		states = append(states, "behind", "stalled", "syncing", "failedItems", "outOfSync")
 	}
 	if stopped {
 		states = append(states, "stopped")

@@ -200,7 +200,8 @@ func TestTheListOfDevicesTakesTheFiltersOfOtherCommands(t *testing.T) {
 		"--token",
 		"x",
 	)
-	const want = "diskBelow=10&folderState=behind&folderState=stalled&folderState=syncing&folderState=stopped&os=linux&" +
+	const want = "diskBelow=10&folderState=behind&folderState=stalled&folderState=syncing&" +
+		"folderState=failedItems&folderState=outOfSync&folderState=stopped&os=linux&" +
 		"tag=a&tag=b&waiting=any"
 	if code != exitDone || o.query != want {
 		t.Errorf("got %d, %s%s", code, errs, o.query)

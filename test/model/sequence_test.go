@@ -303,6 +303,9 @@ func (s *sequence) missing(c *client.Client) (string, error) {
 			return "the device is " + state.Connection + " and " + state.Configuration + ": " + state.Reason, nil
 		}
 	}
+	if what, err := s.unshown(c); what != "" || err != nil { // or the plan may be of what the daemon had before
+		return what, err
+	}
 	if s.plan, err = c.DevicePlan(ctx, s.id); err != nil {
 		return "", err
 	}
@@ -336,25 +339,23 @@ func isBroughtBackOften(state api.DeviceState) bool {
 		strings.Contains(state.BroughtBack, state.Reason)
 }
 
-// shown waits until Muster shows the configuration that the daemon has.
-func (s *sequence) shown() {
-	s.poll(func() string {
-		read, err := call(s.m, func(c *client.Client) ([]byte, error) { return c.DeviceConfig(ctx, s.id) })
-		if err != nil {
-			return err.Error()
-		}
-		shown, err := stconfig.Parse(read)
-		if err != nil {
-			return err.Error()
-		}
-		now := s.person.daemon.Config()
-		shown = shown.With("gui", shown.Get("gui").With("password", now.Get("gui").Get("password"))) // it is masked
-		places := differences(s.project(shown), s.project(now))
-		if len(places) > 0 || !shown.Get("version").Equal(now.Get("version")) {
-			return fmt.Sprint("not shown yet: ", places)
-		}
-		return ""
-	})
+// unshown is where Muster shows another configuration than the daemon has.
+func (s *sequence) unshown(c *client.Client) (string, error) {
+	read, err := c.DeviceConfig(ctx, s.id)
+	if err != nil {
+		return "", err
+	}
+	shown, err := stconfig.Parse(read)
+	if err != nil {
+		return "", err
+	}
+	now := s.person.daemon.Config()
+	shown = shown.With("gui", shown.Get("gui").With("password", now.Get("gui").Get("password"))) // it is masked
+	places := differences(s.project(shown), s.project(now))
+	if len(places) > 0 || !shown.Get("version").Equal(now.Get("version")) {
+		return fmt.Sprint("not shown yet: ", places), nil
+	}
+	return "", nil
 }
 
 // isUnread tells a change of what could not be read because the daemon was just down.

@@ -22,6 +22,8 @@ type List struct {
 
 	FolderState []string // states, one of which a folder is in; for FolderDevices and FolderOverviews alone
 
+	Mask bool // give no API keys, and leave no note in the audit that they were read; for Devices and TagDevices alone
+
 	Device string // ID of the device that an entry concerns; for Stops and FailedItems alone
 	Path   string // path of a file; FileOnDevices alone uses it
 
@@ -31,9 +33,14 @@ type List struct {
 }
 
 func (l List) query() string {
+	mask := ""
+	if l.Mask {
+		mask = "true"
+	}
 	return query(
 		url.Values{"q": {l.Search}, "tag": {l.Tag}, "device": {l.Device}, "path": {l.Path}, "connection": l.Connection,
-			"configuration": l.Configuration, "state": l.FolderState, "sort": {l.Sort}, "limit": {positive(l.Page)}},
+			"configuration": l.Configuration, "state": l.FolderState, "sort": {l.Sort}, "limit": {positive(l.Page)},
+			"mask": {mask}},
 	)
 }
 

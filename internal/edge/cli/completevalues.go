@@ -201,7 +201,7 @@ func inventoryCandidates(counts func(api.InventoryCounts) map[string]int) lookup
 
 // deviceIDCandidates are the IDs of all devices, as keys name them.
 func deviceIDCandidates(ctx context.Context, server *client.Client) (found []candidate, err error) {
-	all, err := server.Devices(ctx, client.List{})
+	all, err := server.Devices(ctx, client.List{Mask: true})
 	for _, d := range all {
 		found = append(found, candidate{d.DeviceID, d.Label})
 	}

@@ -50,6 +50,9 @@ func (c *deviceGetCommand) Run(ctx context.Context, env *environment, server *cl
 		return err
 	}
 	if !c.forPeople() {
+		if view.Device, err = server.Device(ctx, device.DeviceID); err != nil { // with its API key
+			return err
+		}
 		return c.print(env, view, cmp.Or(device.Label, device.DeviceID))
 	}
 	return printDevice(env, view, labels(ctx, server))

@@ -27,7 +27,7 @@ func (a asking) agreedLabel(ctx context.Context, env *environment, server *clien
 	if a.Yes || label == "" {
 		return nil
 	}
-	all, err := server.Devices(ctx, client.List{Search: label})
+	all, err := server.Devices(ctx, client.List{Mask: true, Search: label})
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (a asking) agreedLabel(ctx context.Context, env *environment, server *clien
 
 // freeLabel is the name, or the name with the first number that makes it a label of no device.
 func freeLabel(ctx context.Context, server *client.Client, name string) (string, error) {
-	all, err := server.Devices(ctx, client.List{Search: name})
+	all, err := server.Devices(ctx, client.List{Mask: true, Search: name})
 	taken := make([]string, len(all))
 	for i, d := range all {
 		taken[i] = d.Label
@@ -93,7 +93,7 @@ func wordsByLabel[T any](all []T, label, id func(T) string) func(T) string {
 
 // deviceCandidates are all devices as completion offers them.
 func deviceCandidates(ctx context.Context, server *client.Client) (found []candidate, err error) {
-	all, err := server.Devices(ctx, client.List{})
+	all, err := server.Devices(ctx, client.List{Mask: true})
 	word := wordsFor(all)
 	for _, d := range all {
 		found = append(found, candidate{word(d.Label, d.DeviceID), d.DeviceID})

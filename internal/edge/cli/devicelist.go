@@ -91,7 +91,7 @@ func (c *deviceListCommand) Run(ctx context.Context, env *environment, server *c
 
 // printWords prints the word of each device that other commands take.
 func printWords(ctx context.Context, env *environment, server *client.Client, devices []api.InventoryDevice) error {
-	all, err := server.Devices(ctx, client.List{})
+	all, err := server.Devices(ctx, client.List{Mask: true})
 	if err != nil {
 		return err
 	}

@@ -163,7 +163,7 @@ type tagOrder struct {
 
 // Run sends the order.
 func (c *tagOrder) Run(ctx context.Context, env *environment, server *client.Client) error {
-	devices, err := server.TagDevices(ctx, c.Tag, client.List{})
+	devices, err := server.TagDevices(ctx, c.Tag, client.List{Mask: true})
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ func (p *painter) named(text string) string {
 // devices are shown by their IDs.
 func labels(ctx context.Context, server *client.Client) func(fleet.DeviceID) string {
 	all := sync.OnceValue(func() map[string]string {
-		devices, err := server.Devices(ctx, client.List{})
+		devices, err := server.Devices(ctx, client.List{Mask: true})
 		if err != nil {
 			return nil
 		}

@@ -133,7 +133,7 @@ func warnOfTags(ctx context.Context, env *environment, server *client.Client, bo
 }
 
 func warnOfTag(ctx context.Context, env *environment, server *client.Client, tag string) error {
-	carriers, err := server.TagDevices(ctx, tag, client.List{})
+	carriers, err := server.TagDevices(ctx, tag, client.List{Mask: true})
 	if err == nil && len(carriers) == 0 {
 		fmt.Fprintf(env.Err, "Warning: no device carries the tag %q.\n", tag)
 	}

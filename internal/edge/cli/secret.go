@@ -228,7 +228,7 @@ func usesOf(ctx context.Context, server *client.Client, name string) (use secret
 		}
 	}
 	for tag := range tags {
-		carriers, err := server.TagDevices(ctx, tag, client.List{})
+		carriers, err := server.TagDevices(ctx, tag, client.List{Mask: true})
 		if err != nil {
 			return use, err
 		}

@@ -79,7 +79,7 @@ func printFolderTrouble(out io.Writer, folders []api.FolderStanding) {
 
 // fleet prints the devices that need a person, and how many there are of all.
 func (c *statusCommand) fleet(ctx context.Context, env *environment, server *client.Client) error {
-	devices, err := server.Devices(ctx, client.List{Tag: c.Tag, Search: c.Search})
+	devices, err := server.Devices(ctx, client.List{Mask: true, Tag: c.Tag, Search: c.Search})
 	if err != nil {
 		return err
 	}
@@ -288,7 +288,7 @@ func deviceNamed(ctx context.Context, server *client.Client, name string) (api.D
 	if id, err := fleet.ParseDeviceID(name); err == nil {
 		return server.Device(ctx, string(id))
 	}
-	all, err := server.Devices(ctx, client.List{Search: name})
+	all, err := server.Devices(ctx, client.List{Mask: true, Search: name})
 	if err != nil {
 		return api.Device{}, err
 	}

@@ -65,7 +65,7 @@ func (w *whose) unusedTag(ctx context.Context, server *client.Client, verb strin
 	if w.Tag == "" {
 		return nil, nil
 	}
-	carriers, err := server.TagDevices(ctx, w.Tag, client.List{})
+	carriers, err := server.TagDevices(ctx, w.Tag, client.List{Mask: true})
 	if err != nil || len(carriers) > 0 {
 		return nil, err
 	}

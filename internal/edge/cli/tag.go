@@ -109,7 +109,7 @@ type tagDeleteCommand struct {
 
 // Run takes a tag off everything, in one generation.
 func (c *tagDeleteCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
-	devices, err := server.TagDevices(ctx, c.Tag, client.List{})
+	devices, err := server.TagDevices(ctx, c.Tag, client.List{Mask: true})
 	if err != nil {
 		return err
 	}

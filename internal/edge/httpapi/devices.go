@@ -26,8 +26,8 @@ func (s DeviceHandlers) routes(b *base) []route {
 	return []route{
 		{method: http.MethodGet, path: all, name: "listDevices", summary: "All devices, by label then ID",
 			permission: auth.Read,
-			query:      []parameter{searchParam, tagParam, limitParam, afterParam}, reply: reflect.TypeFor[[]api.Device](),
-			handle: s.listDevices},
+			query:      []parameter{searchParam, tagParam, maskParam, limitParam, afterParam},
+			reply:      reflect.TypeFor[[]api.Device](), handle: s.listDevices},
 		{method: http.MethodGet, path: one, name: "getDevice", summary: "One device", permission: auth.Read,
 			query: []parameter{maskParam}, reply: device, handle: s.ofDevice(s.getDevice)},
 		{method: http.MethodPut, path: one, name: "putDevice", summary: "Create or replace a device",
@@ -59,6 +59,9 @@ func (s DeviceHandlers) listDevices(r *request) (reply, error) {
 
 // devicesWith lists the devices for which passes returns true.
 func (s *base) devicesWith(r *request, q listQuery, passes func(*fleet.Registered) bool) (reply, error) {
+	if err := r.maskKeys(); err != nil {
+		return reply{}, err
+	}
 	registry, err := s.Registry.Registry(r.Context())
 	if err != nil {
 		return reply{}, err

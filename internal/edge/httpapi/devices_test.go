@@ -269,6 +269,9 @@ func TestARecordIsReadAndReplacedWithoutItsKey(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	w.problem(http.StatusPreconditionFailed, put)
+	if got := w.get(Prefix + "/devices?mask=true"); strings.Contains(got, key) || !strings.Contains(got, `"label":"two"`) {
+		t.Errorf("the list is %s", got)
+	}
 	if got := w.traced("device.readKey"); len(got) > 0 {
 		t.Errorf("the audit has %+v", got)
 	}

@@ -37,7 +37,7 @@ const ChangeTitle = "fleet.change"
 
 // changesNothing are acts that the audit has and that change neither the fleet nor what Muster keeps.
 var changesNothing = map[string]bool{"login": true, "logout": true, "login.fail": true, "request.refused": true,
-	"token.refused": true, "device.test": true, "setting.test": true, "order.ended": true}
+	"token.refused": true, "device.readKey": true, "device.test": true, "setting.test": true, "order.ended": true}
 
 // ChangeFold makes changes out of audit entries, which come newest first.
 type ChangeFold struct {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"time"
 
@@ -191,9 +192,35 @@ func (t *tx) replaceDevice(current *deviceRow, d fleet.Device) (fleet.Device, er
 		t.record(fleet.AuditTampered, string(d.ID), fleet.AlteredReason)
 	}
 	t.forget()
-	t.record("device.replace", string(d.ID), d.Label)
+	t.record("device.replace", string(d.ID), replacement(current.Device, d))
 	t.touch(d.ID)
 	return d, t.updateDevice(current, is)
+}
+
+// replacement says for the audit what is another in the record of a device. It has no key.
+func replacement(was, is fleet.Device) string {
+	var parts []string
+	if was.Label != is.Label {
+		parts = append(parts, fmt.Sprintf("label %q instead of %q", is.Label, was.Label))
+	}
+	if was.APIAddress != is.APIAddress || was.APIPort != is.APIPort {
+		parts = append(parts, fmt.Sprintf("address %s instead of %s", apiPlace(is), apiPlace(was)))
+	}
+	if was.APIKey != is.APIKey {
+		parts = append(parts, "another API key")
+	}
+	if len(parts) == 0 {
+		parts = append(parts, "nothing in it is another")
+	}
+	return fleet.Bounded(is.Label + ": " + strings.Join(parts, ", "))
+}
+
+// apiPlace is where the API of a device is; "none" where Muster looks for it.
+func apiPlace(d fleet.Device) string {
+	if d.APIAddress == "" {
+		return "none"
+	}
+	return net.JoinHostPort(d.APIAddress, fmt.Sprint(d.APIPort))
 }
 
 // updateDevice writes the row of a device, with the proof of its new content.

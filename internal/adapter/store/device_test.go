@@ -295,3 +295,35 @@ func TestAnotherAPIKeyUndoesNothingThatWasQueuedBefore(t *testing.T) {
 		}
 	})
 }
+
+// An audit that says only "replaced" answers nobody who asks what was changed.
+func TestTheAuditSaysWhatIsAnotherInARecord(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		d := deviceN(1)
+		d.Label, d.APIAddress, d.APIPort = "one", "192.0.2.1", 8384
+		put := func() string {
+			t.Helper()
+			if _, _, err := s.PutDevice(t.Context(), d, nil); err != nil {
+				t.Fatal(err)
+			}
+			return must(s.Audit(t.Context(), fleet.AuditQuery{Limit: 1}))(t)[0].Detail
+		}
+		put()
+		for _, c := range []struct {
+			change func()
+			want   string
+		}{
+			{func() {}, "one: nothing in it is another"},
+			{func() { d.APIKey = fleet.NewSecret("second") }, "one: another API key"},
+			{func() { d.Label = "two" }, `two: label "two" instead of "one"`},
+			{func() { d.APIAddress, d.Label = "", "three" }, `three: label "three" instead of "two", ` +
+				"address none instead of 192.0.2.1:8384"},
+		} {
+			c.change()
+			if got := put(); got != c.want {
+				t.Errorf("the audit says %q, want %q", got, c.want)
+			}
+		}
+	})
+}

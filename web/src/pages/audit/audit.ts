@@ -63,5 +63,6 @@ export function subjectOf(
 ): string {
   if (isTemplate(entry)) return names.get(Number(entry.subject)) || nameThen(entry) || `template ${entry.subject}`;
   if (entry.what.startsWith("rollout.")) return `rollout ${entry.subject}`;
+  if (/^(devices|order)\./.test(entry.what)) return `order ${entry.subject}`;
   return labels.get(entry.subject) || brief(entry.subject);
 }

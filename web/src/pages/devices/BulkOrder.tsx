@@ -1,4 +1,3 @@
-import { Checkbox } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { ask, titled } from "../../api/client";
@@ -10,10 +9,10 @@ import { Stack } from "../../ui/layout";
 import { Note } from "../../ui/page";
 import { stopping } from "../../ui/stopping";
 import { Faint, Text } from "../../ui/text";
-import { AlsoMajor } from "../orders/Orders";
+import { AlsoMajor, GoOn } from "../orders/choices";
 import { consequences, interrupts, verbs, type GivenType } from "../orders/words";
 import { Named } from "../whatif/Effect";
-import { whomOf } from "./whom";
+import { majorsOf, whomOf } from "./whom";
 
 /** BulkOrder asks before an order is given to many daemons, and gives it. The server carries it out also when no page shows it. */
 export function BulkOrder({
@@ -63,20 +62,8 @@ export function BulkOrder({
                 <Named devices={stopped} />
               </Note>
             )}
-            {!isForOne && (
-              <Checkbox
-                size="xs"
-                label="Go on with the others where it fails"
-                description={
-                  goOn
-                    ? "It ends with the last device, and lists those on which it failed."
-                    : "It ends at the first device on which it fails: those after it are told nothing."
-                }
-                checked={goOn}
-                onChange={(event) => setGoOn(event.currentTarget.checked)}
-              />
-            )}
-            {type === "upgrade" && <AlsoMajor major={major} onChange={setMajor} />}
+            {!isForOne && <GoOn goOn={goOn} onChange={setGoOn} />}
+            {type === "upgrade" && <AlsoMajor major={major} onChange={setMajor} running={majorsOf(reached)} />}
             <Faint>
               {interrupts.includes(type) || !goOn ? "One device after the other." : "Eight devices at once."} The server carries it
               out, also when you leave this page. A stop of Muster ends it.

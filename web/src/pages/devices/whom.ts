@@ -1,4 +1,5 @@
 import type { InventoryDevice } from "../../api/inventory";
+import { count } from "../../ui/format";
 
 /** Whom are the devices of an act for many, by what keeps them from it. */
 export interface Whom {
@@ -15,4 +16,15 @@ export function whomOf(devices: InventoryDevice[]): Whom {
     offline: reached.filter(({ connection }) => connection !== "online"),
     stopped: devices.filter(({ mode }) => mode !== "on"),
   };
+}
+
+/** majorsOf says how many devices run which major version: "9 run version 1, 1 runs version 2." */
+export function majorsOf(devices: Pick<InventoryDevice, "version">[]): string {
+  const of = new Map<string, number>();
+  for (const { version } of devices) {
+    const major = /^v?(\d+)\./.exec(version)?.[1] ?? "not known";
+    of.set(major, (of.get(major) ?? 0) + 1);
+  }
+  const parts = [...of].sort(([a], [b]) => a.localeCompare(b)).map(([major, n]) => `${count(n)} ${n === 1 ? "runs" : "run"} ${major === "not known" ? "a version that is not known" : `version ${major}`}`);
+  return parts.length === 0 ? "" : `${parts.join(", ")}.`;
 }

@@ -12,6 +12,7 @@ import { orders, State } from "../../ui/state";
 import { Ago, Bar, Faint, Strong, Text } from "../../ui/text";
 import { Named } from "../whatif/Effect";
 import { leftOf, type Left } from "./again";
+import { AlsoMajor, GoOn } from "./choices";
 import { consequences, ofFolder, verbs, type Order } from "./words";
 
 /** OrderLine is one order: how far it is, what came of it, and for several devices a list of what became of each. */
@@ -116,6 +117,8 @@ function Some({ says, devices, children }: { says: string; devices: Left["device
 /** Again gives an order once more, to the devices on which it was not carried out. */
 function Again({ order, left, onGiven }: { order: Order; left: Left; onGiven: () => void }) {
   const client = useQueryClient();
+  const [goOn, setGoOn] = useState(order.goOn);
+  const [major, setMajor] = useState(order.major);
   const whom = plural(left.devices.length, "device");
   return (
     <Act
@@ -131,8 +134,8 @@ function Again({ order, left, onGiven }: { order: Order; left: Left; onGiven: ()
               type: order.type,
               devices: left.devices.map(({ deviceID }) => deviceID),
               ...(order.folder ? { folder: order.folder } : {}),
-              ...(order.major ? { major: true } : {}),
-              ...(order.goOn ? { goOn: true } : {}),
+              ...(major ? { major } : {}),
+              ...(goOn ? { goOn } : {}),
             },
           }),
         );
@@ -146,6 +149,8 @@ function Again({ order, left, onGiven }: { order: Order; left: Left; onGiven: ()
           <Stack>
             <Text>{consequences[order.type]}</Text>
             <Named devices={left.devices} />
+            {left.devices.length > 1 && <GoOn goOn={goOn} onChange={setGoOn} />}
+            {order.type === "upgrade" && <AlsoMajor major={major} onChange={setMajor} />}
           </Stack>
         ),
       }}

@@ -1,4 +1,3 @@
-import { Checkbox } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { ask, titled } from "../../api/client";
@@ -8,6 +7,7 @@ import { Export } from "../../ui/export";
 import { Panel, Row, Rows, Stack } from "../../ui/layout";
 import { Loads } from "../../ui/page";
 import { Text } from "../../ui/text";
+import { AlsoMajor } from "./choices";
 import { OrderLine } from "./OrderLine";
 import { asksFirst, consequences, given, verbs, type GivenType, type Order } from "./words";
 
@@ -85,18 +85,6 @@ function GiveOrder({ target, type }: { target: Target; type: GivenType }) {
     >
       {verb}
     </Act>
-  );
-}
-
-/** AlsoMajor asks whether an upgrade may lead to another major version. */
-export function AlsoMajor({ major, onChange }: { major: boolean; onChange: (major: boolean) => void }) {
-  return (
-    <Checkbox
-      size="xs"
-      label="Also to another major version"
-      checked={major}
-      onChange={(event) => onChange(event.currentTarget.checked)}
-    />
   );
 }
 

@@ -6,7 +6,6 @@ import { ask, titled, type Schemas } from "../../api/client";
 import { queries } from "../../api/queries";
 import { useMay } from "../../session/me";
 import { Act, warn } from "../../ui/act";
-import { plural } from "../../ui/format";
 import { Grow, Panel, Row, Split, Stack } from "../../ui/layout";
 import { Loads, Nothing, Page } from "../../ui/page";
 import { Sortable } from "../../ui/sortable";
@@ -14,6 +13,7 @@ import { Chip, Faint, Muted, To } from "../../ui/text";
 import { TitleField } from "../../ui/title";
 import { doneIn } from "../rollouts/doneIn";
 import { AllowFailing } from "../whatif/AllowFailing";
+import { saveFor } from "../whatif/savefor";
 import { Effect } from "../whatif/Effect";
 import { usePlan, whyRefused } from "../whatif/planning";
 import { compare, moved, type Ordered } from "./order";
@@ -123,7 +123,7 @@ function Arrange({ all }: { all: Template[] }) {
                 void doneIn("The order is saved", applied.generation);
               }}
             >
-              {plan.data && priorities.size > 0 ? `Save for ${plural(plan.data.touched.devices, "device")}` : "Save"}
+              {priorities.size > 0 ? saveFor(plan.data?.touched.devices) : "Save"}
             </Act>
           </Row>
         }

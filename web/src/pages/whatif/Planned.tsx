@@ -3,7 +3,6 @@ import { ask, titled, type Schemas } from "../../api/client";
 import { useMay } from "../../session/me";
 import type { Role } from "../../session/roles";
 import { Act, warn } from "../../ui/act";
-import { plural } from "../../ui/format";
 import { Row, Stack } from "../../ui/layout";
 import { Loads } from "../../ui/page";
 import { Muted } from "../../ui/text";
@@ -13,6 +12,7 @@ import { AllowFailing } from "./AllowFailing";
 import { Effect } from "./Effect";
 import { inverseOf } from "./inverse";
 import { usePlan, whyRefused } from "./planning";
+import { saveFor } from "./savefor";
 
 /** Planned shows what a change would do, and stores it while that is so. */
 export function Planned({
@@ -53,7 +53,7 @@ export function Planned({
             onDone(applied.newTemplates);
           }}
         >
-          {`Save for ${plural(plan.data?.touched.devices ?? 0, "device")}`}
+          {saveFor(plan.data?.touched.devices)}
         </Act>
         <Act needs="viewer" run={() => Promise.resolve(onDiscard())}>
           Discard

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { action, isLarge, valueText, withLabels, type ChangeLike } from "./difference";
+import { action, isLarge, valueText, withIDs, withLabels, type ChangeLike } from "./difference";
 import { brief, sentence } from "./format";
 import { classes, State } from "./state";
 import { Chip } from "./text";
@@ -17,7 +17,7 @@ function Value({
   labels: ReadonlyMap<string, string>;
   whole: boolean;
 }) {
-  const text = withLabels(valueText(value), labels);
+  const text = withIDs(valueText(value), labels);
   const shown = !whole && text.length > mostText ? `${text.slice(0, mostText)}\n… ${text.length - mostText} more characters` : text;
   const name = side === "from" ? "was" : "becomes";
   return (

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { action, grouped, isLarge, valueText, withLabels, withTemplates } from "./difference";
+import { action, grouped, isLarge, valueText, withIDs, withLabels, withTemplates } from "./difference";
 
 const id = "P56IOI7-MZJNU2Y-IQGDREY-DM2MGTI-MGL3BXN-PQ6W5BM-TBBZ4TJ-XZWICQ2";
 const other = "BG2C5ZA-W7XPFDO-LH222Z6-65F3HJX-ADFTGRT-3SBFIGM-KV26O2Q-E5RMRQ2";
@@ -8,6 +8,7 @@ test("device IDs read as labels, those that are not known by their first group",
   const labels = new Map([[id, "nas"]]);
   expect(withLabels(`folders.team.devices.${id}`, labels)).toBe("folders.team.devices.nas");
   expect(withLabels(`${id} and ${other}`, labels)).toBe("nas and BG2C5ZA");
+  expect(withIDs(`"${id}", "${other}"`, labels)).toBe('"P56IOI7 (nas)", "BG2C5ZA"');
   expect(withLabels("options.natEnabled", labels)).toBe("options.natEnabled");
 });
 

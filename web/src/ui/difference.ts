@@ -32,6 +32,11 @@ export function withLabels(text: string, labels: ReadonlyMap<string, string>): s
   return text.replace(deviceID, (id) => labels.get(id) || id.slice(0, 7));
 }
 
+/** withIDs shortens device IDs in a value and adds labels: a label alone would stand where the daemon has an ID. */
+export function withIDs(text: string, labels: ReadonlyMap<string, string>): string {
+  return text.replace(deviceID, (id) => id.slice(0, 7) + (labels.get(id) ? ` (${labels.get(id)})` : ""));
+}
+
 /** withTemplates puts labels in the place of the numbers of templates. */
 export function withTemplates(text: string, names: ReadonlyMap<number, string>): string {
   return text.replace(/\btemplate (\d+)\b/g, (as, id) => {

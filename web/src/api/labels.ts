@@ -28,12 +28,12 @@ export function useLabelsOf(ids: string[]): ReadonlyMap<string, string> {
   return new Map(rows.map((row) => [row.deviceID, brief(row.label, 60)]));
 }
 
-/** useHasLabel tells whether a device has exactly this label already. */
-export function useHasLabel(): (label: string) => boolean {
+/** useHasLabel tells whether a device, other than the one with the ID, has exactly this label already. */
+export function useHasLabel(): (label: string, except?: string) => boolean {
   const { data } = useQuery(inventory());
   return useMemo(() => {
-    const labels = new Set((data?.devices ?? []).map((row) => row.label));
-    return (label) => label !== "" && labels.has(label);
+    const owners = new Map((data?.devices ?? []).map((row) => [row.label, row.deviceID]));
+    return (label, except) => label !== "" && owners.has(label) && owners.get(label) !== except;
   }, [data]);
 }
 

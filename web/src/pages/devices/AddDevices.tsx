@@ -46,6 +46,9 @@ type Access = Omit<NewDevice, "apiKey">;
 
 const empty: Access = { deviceID: "", label: "", apiAddress: "", apiPort: 8384, tags: [] };
 const draftName = "devices/add";
+
+/** mayBeID tells a text that has the letters and the length of a device ID; the server checks it. */
+const mayBeID = (text: string) => /^[A-Z2-7 -]{52,80}$/i.test(text);
 const textOf = ({ deviceID, label, apiAddress, apiPort, tags }: Access) =>
   JSON.stringify([deviceID.trim(), label, apiAddress, apiPort, [...tags].sort()]);
 
@@ -236,7 +239,7 @@ function One({ onClose }: { onClose: () => void }) {
           disabled={device.deviceID.trim() === "" || apiKey === ""}
           why="Device ID and API key are needed."
           confirm={
-            hasLabel(device.label)
+            mayBeID(given.deviceID) && hasLabel(device.label, given.deviceID)
               ? {
                   title: "Give the label to a second device?",
                   verb: "Add",

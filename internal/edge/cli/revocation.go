@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"muster/api"
 	"muster/client"
@@ -74,8 +75,37 @@ func (c *deviceRevokeCommand) Run(ctx context.Context, env *environment, server 
 	for _, device := range devices {
 		added = append(added, api.WhatIfRevocation{Device: &device.DeviceID, Reason: given(c.Reason)})
 	}
+	if c.forPeople() && !c.Yes {
+		sayRisks(ctx, env, server, devices)
+	}
 	change := api.WhatIf{Revocations: &api.WhatIfRevocations{Added: added}}
 	return c.make(ctx, env, server, change, revoking(devices))
+}
+
+const (
+	risksSaid = 10               // devices
+	riskLimit = 20 * time.Second // of one device: its folders are asked for at all daemons that share them
+)
+
+// sayRisks says what data of the first devices is not proven to be on another one.
+func sayRisks(ctx context.Context, env *environment, server *client.Client, devices []api.Device) {
+	for _, device := range devices[:min(len(devices), risksSaid)] {
+		bounded, cancel := context.WithTimeout(ctx, riskLimit)
+		risk, err := server.DeviceAtRisk(bounded, device.DeviceID)
+		cancel()
+		switch {
+		case fleet.CodeOf(err) == fleet.CodeNotFound: // It is not registered.
+		case err != nil:
+			fmt.Fprintf(env.Out, "What would be lost with %s is not known: %s.\n", printable(named(device)),
+				printable(fleet.Reason(err)))
+		case len(risk.Folders) > 0:
+			fmt.Fprintln(env.Out, riskSentence(risk))
+		}
+	}
+	if more := len(devices) - risksSaid; more > 0 {
+		fmt.Fprintf(env.Out, "`muster device at-risk DEVICE` says of the other %s what would be lost.\n",
+			counted(more, "device"))
+	}
 }
 
 // revocable is the device that a person means. One that is not registered is meant by its whole ID.

@@ -9,6 +9,7 @@ import { plural, shortID } from "../../ui/format";
 import { List, Panel, Row, Stack } from "../../ui/layout";
 import { Loads, Note, Nothing } from "../../ui/page";
 import { Ago, CellLink, Chip, Faint, Muted, Stacked, Strong, Text, To } from "../../ui/text";
+import { AtRisk } from "./AtRisk";
 
 /** Revoke takes the device off every daemon, for good. The dialog shows what goes before one answers. */
 export function Revoke({ id, name }: { id: string; name: string }) {
@@ -58,6 +59,7 @@ export function Revoke({ id, name }: { id: string; name: string }) {
           body: (
             <Stack>
               <WhatGoes id={id} />
+              <AtRisk id={id} />
               <Text>
                 The files on the device stay there, and daemons that Muster does not manage keep it. Passwords and keys
                 that it knew have to be changed by hand.

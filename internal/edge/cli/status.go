@@ -53,7 +53,7 @@ func (c *statusCommand) Run(ctx context.Context, env *environment, server *clien
 	if !c.forPeople() {
 		return errors.Join(c.print(env, state, cmp.Or(device.Label, device.DeviceID)), waits(trouble || needsLook(state)))
 	}
-	printState(env.Out, device, state)
+	printState(env.Out, device, state, folders)
 	printFolderTrouble(env.Out, folders)
 	if err := showPlan(ctx, server, device, state, planView{out: env.Out}); err != nil {
 		return err
@@ -66,12 +66,12 @@ func printFolderTrouble(out io.Writer, folders []api.FolderStanding) {
 	for _, f := range folders {
 		if f.Trouble {
 			fmt.Fprintf(out, "  folder %s: %s\n    %s\n    %s\n", printable(f.Folder), folderWords(cmp.Or(f.Last, f.State)),
-				printable(f.Reason), printable(f.Next))
+				printable(f.Reason), printable(nextOf(f, f.State, f.Next)))
 		}
 		for _, found := range f.Besides {
 			if found.Trouble {
 				fmt.Fprintf(out, "  folder %s: %s\n    %s\n    %s\n", printable(f.Folder), folderWords(found.Cause),
-					printable(found.Reason), printable(found.Next))
+					printable(found.Reason), printable(nextOf(f, found.Cause, found.Next)))
 			}
 		}
 	}
@@ -205,7 +205,7 @@ func printTrouble(out io.Writer, troubles []api.Trouble) {
 			where += ", folder " + printable(t.Folder)
 		}
 		fmt.Fprintf(out, "\n  %s: %s\n  %s\n  `muster device list --waiting %s` lists them.\n", where, printable(t.Reason),
-			printable(t.Next), t.Cause)
+			printable(withCommand(t.Next, t.Cause, t.Folder, t.DeviceID)), t.Cause)
 	}
 }
 
@@ -315,7 +315,7 @@ func deviceNamed(ctx context.Context, server *client.Client, name string) (api.D
 		Hint: "Give the letters before the first hyphen of its ID."}
 }
 
-func printState(out io.Writer, device api.Device, state api.DeviceState) {
+func printState(out io.Writer, device api.Device, state api.DeviceState, folders []api.FolderStanding) {
 	fmt.Fprintf(out, "%s: %s, %s\n", named(device),
 		state.Connection, state.Configuration)
 	for _, text := range []string{state.Reason, state.Next, state.BroughtBack} {
@@ -323,11 +323,11 @@ func printState(out io.Writer, device api.Device, state api.DeviceState) {
 			fmt.Fprintln(out, "  "+printable(text))
 		}
 	}
-	printWorstFolder(out, state.Folders)
+	printWorstFolder(out, state.Folders, folders)
 }
 
 // printWorstFolder prints how the folders of a device stand. Those in trouble are printed each, with reason and advice.
-func printWorstFolder(out io.Writer, worst *api.WorstFolder) {
+func printWorstFolder(out io.Writer, worst *api.WorstFolder, folders []api.FolderStanding) {
 	if worst == nil {
 		return
 	}
@@ -339,7 +339,13 @@ func printWorstFolder(out io.Writer, worst *api.WorstFolder) {
 	if worst.Trouble {
 		return
 	}
-	for _, line := range []string{worst.Reason, worst.Next} {
+	next := worst.Next
+	for _, f := range folders {
+		if f.Folder == worst.Folder {
+			next = nextOf(f, f.State, next)
+		}
+	}
+	for _, line := range []string{worst.Reason, next} {
 		if line != "" {
 			fmt.Fprintln(out, "    "+printable(line))
 		}

@@ -86,7 +86,7 @@ func (p *painter) waits(g api.WaitingGroup) {
 		title += ": " + p.named(g.Subject)
 	}
 	p.line(bold, title)
-	texts := []string{g.Reason, g.Next}
+	texts := []string{g.Reason, nextOfGroup(g)}
 	if held := heldOf(g); len(held) > 0 {
 		p.line(plain, "  On "+counted(g.DeviceCount, "device")+":")
 		if g.Summary != nil {
@@ -109,6 +109,18 @@ func (p *painter) waits(g api.WaitingGroup) {
 		}
 		p.line(plain, printable(line))
 	}
+}
+
+// nextOfGroup is the next step for a group. Its command names the device where the group has one.
+func nextOfGroup(g api.WaitingGroup) string {
+	if !fleet.WaitCause(g.Cause).OfFolder() {
+		return g.Next
+	}
+	device := ""
+	if g.DeviceCount == 1 && len(g.Devices) == 1 {
+		device = g.Devices[0].DeviceID
+	}
+	return withCommand(g.Next, g.Cause, g.Subject, device)
 }
 
 func namesOf(g api.WaitingGroup) string {

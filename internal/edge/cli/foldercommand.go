@@ -1,36 +1,38 @@
 package cli
 
 import (
+	"fmt"
 	"strings"
 
 	"muster/api"
 	"muster/internal/fleet"
 )
 
-// folderHelp are the verbs of `muster folder` that help with a state or a finding of a folder.
+// folderHelp are the commands that help with a state or a finding of a folder.
 var folderHelp = map[string]string{
-	string(fleet.WaitOutOfSync): "override", string(fleet.WaitLocalChanges): "revert",
-	string(fleet.WaitFailedItems): "failed", string(fleet.WaitConflicts): "conflicts",
-	string(fleet.WaitAtRisk): "copies", fleet.FolderPaused.String(): "resume",
+	string(fleet.WaitOutOfSync):    "muster folder override %s",
+	string(fleet.WaitLocalChanges): "muster folder revert %s",
+	string(fleet.WaitFailedItems):  "muster folder failed %s",
+	string(fleet.WaitConflicts):    "muster folder conflicts %s",
+	string(fleet.WaitAtRisk):       "muster folder copies %s",
+	fleet.FolderPaused.String():    "muster folder resume %s",
 }
 
 // withCommand adds to the next step for a folder the command that helps, where there is one. device is blank where the
 // next step is for several devices.
 func withCommand(next, cause, folder, device string) string {
-	verb := folderHelp[cause]
+	command := folderHelp[cause]
 	switch {
-	case folder == "":
-		return next
 	case strings.Contains(next, fleet.ResumeThere): // There is on other devices.
-		verb, device = "resume", ""
-	case verb == "override" && device == "": // An override is for one device.
-		verb = "get"
+		command, device = "muster folder resume %s", ""
+	case cause == string(fleet.WaitOutOfSync) && device == "": // An override is for one device.
+		command = "muster folder get %s"
 	}
-	if verb == "" {
+	if command == "" || folder == "" {
 		return next
 	}
-	command := "muster folder " + verb + " " + argument(folder)
-	if device != "" && verb != "copies" {
+	command = fmt.Sprintf(command, argument(folder))
+	if device != "" && cause != string(fleet.WaitAtRisk) {
 		command += " --device " + fleet.DeviceID(device).Short()
 	}
 	return strings.TrimSpace(next + " Type `" + command + "`.")

@@ -98,11 +98,12 @@ func (c *statusCommand) fleet(ctx context.Context, env *environment, server *cli
 	if err != nil {
 		return err
 	}
-	printTrouble(env.Out, overview.Trouble)
+	groups := troubleGroups(ctx, env, server, overview.Trouble)
 	labels := make(map[string]string, len(devices))
 	for _, device := range devices {
 		labels[device.DeviceID] = device.Label
 	}
+	printTrouble(env.Out, overview.Trouble, groups, func(id string) bool { _, is := labels[id]; return is })
 	connections, configurations := map[string]int{}, map[string]int{}
 	table, changing := newTable(env.Out), false
 	for _, s := range states {
@@ -193,19 +194,27 @@ func needsPerson(states []api.ListedState, overview api.Overview) bool {
 		}) || slices.ContainsFunc(overview.Receivers, func(r api.Receiver) bool { return r.Trouble != "" })
 }
 
-// printTrouble prints what is wrong now with devices and folders, the worst kind first.
-func printTrouble(out io.Writer, troubles []api.Trouble) {
+// printTrouble prints what is wrong now with devices and folders, the worst kind first. The groups have the reasons
+// of devices of which isShown says that they are shown.
+func printTrouble(out io.Writer, troubles []api.Trouble, groups []api.WaitingGroup, isShown func(string) bool) {
 	for _, t := range troubles {
 		fmt.Fprintf(out, "%s: %s", strings.ToUpper(folderWords(t.Cause)), counted(t.Devices, "device"))
 		if t.Since != nil {
 			fmt.Fprintf(out, ", since %s", t.Since.Local().Format("2006-01-02 15:04"))
 		}
-		where := nameOf(t.DeviceID, t.Label)
-		if t.Folder != "" {
-			where += ", folder " + printable(t.Folder)
+		fmt.Fprintln(out)
+		lines, next := reasonsOf(t, groups, isShown)
+		if len(lines) < 2 {
+			where := nameOf(t.DeviceID, t.Label)
+			if t.Folder != "" {
+				where += ", folder " + printable(t.Folder)
+			}
+			lines, next = []string{where + ": " + printable(t.Reason)}, withCommand(t.Next, t.Cause, t.Folder, t.DeviceID)
 		}
-		fmt.Fprintf(out, "\n  %s: %s\n  %s\n  `muster device list --waiting %s` lists them.\n", where, printable(t.Reason),
-			printable(withCommand(t.Next, t.Cause, t.Folder, t.DeviceID)), t.Cause)
+		for _, line := range append(firstReasons(lines, ": `muster waiting`"), printable(next)) {
+			fmt.Fprintln(out, "  "+line)
+		}
+		fmt.Fprintf(out, "  `muster device list --waiting %s` lists them.\n", t.Cause)
 	}
 }
 

@@ -25,7 +25,7 @@ func (c *waitingCommand) Run(ctx context.Context, env *environment, server *clie
 	if err != nil {
 		return err
 	}
-	if err := withAllHeld(ctx, server, waiting.Groups); err != nil {
+	if err := withAllDevices(ctx, server, waiting.Groups); err != nil {
 		return err
 	}
 	if !c.forPeople() {
@@ -42,23 +42,6 @@ func (c *waitingCommand) Run(ctx context.Context, env *environment, server *clie
 		p.waits(g)
 	}
 	return p.err
-}
-
-// withAllHeld completes the groups of held changes: a person who answers sees every device that a group changes.
-func withAllHeld(ctx context.Context, server *client.Client, groups []api.WaitingGroup) error {
-	for i, g := range groups {
-		if len(g.Devices) == g.DeviceCount || len(heldOf(g)) == 0 {
-			continue
-		}
-		whole, err := server.Waiting(ctx, g.ID)
-		if err != nil {
-			return err
-		}
-		if len(whole.Groups) == 1 {
-			groups[i] = whole.Groups[0]
-		}
-	}
-	return nil
 }
 
 // heldOf are the held changes of a group.
@@ -97,6 +80,9 @@ func (p *painter) waits(g api.WaitingGroup) {
 	} else if g.DeviceCount > 0 {
 		p.line(plain, "  On "+counted(g.DeviceCount, "device")+namesOf(g))
 	}
+	if isTrouble(g) {
+		texts = slices.Insert(texts, 1, firstReasons(reasonsOfGroup(g), "")...)
+	}
 	for _, text := range texts {
 		if text != "" {
 			p.line(plain, "  "+printable(text))
@@ -109,6 +95,16 @@ func (p *painter) waits(g api.WaitingGroup) {
 		}
 		p.line(plain, printable(line))
 	}
+}
+
+// reasonsOfGroup are the reasons of the devices of a group, none where the reason of the group says them.
+func reasonsOfGroup(g api.WaitingGroup) (lines []string) {
+	for _, line := range reasonLines(g.Devices) {
+		if !strings.HasSuffix(line, ": "+printable(g.Reason)) {
+			lines = append(lines, "  "+line)
+		}
+	}
+	return lines
 }
 
 // nextOfGroup is the next step for a group. Its command names the device where the group has one.

@@ -33,6 +33,10 @@ type statusCommand struct {
 // Run prints the state and the plan of one device, or the devices of the fleet that need attention.
 func (c *statusCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
 	if c.Device == "" {
+		if c.Output == "csv" {
+			return &fleet.Error{Code: fleet.CodeInvalid, Message: "the status of the fleet is no table for spreadsheets",
+				Hint: "Use -o json, which has all of it, or `muster waiting -o csv`."}
+		}
 		return c.fleet(ctx, env, server)
 	}
 	device, err := deviceNamed(ctx, server, c.Device)

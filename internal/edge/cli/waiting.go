@@ -28,6 +28,9 @@ func (c *waitingCommand) Run(ctx context.Context, env *environment, server *clie
 	if err := withAllDevices(ctx, server, waiting.Groups); err != nil {
 		return err
 	}
+	if c.Output == "csv" {
+		return printValue(env, c.output, waitingRows(waiting))
+	}
 	if !c.forPeople() {
 		return c.print(env, waiting, causesOf(waiting)...)
 	}
@@ -42,6 +45,26 @@ func (c *waitingCommand) Run(ctx context.Context, env *environment, server *clie
 		p.waits(g)
 	}
 	return p.err
+}
+
+// waitingRow is a group in a table for spreadsheets.
+type waitingRow struct {
+	Severity string    `json:"severity"`
+	Cause    string    `json:"cause"`
+	Subject  string    `json:"subject"`
+	Devices  int       `json:"devices"`
+	Since    *api.Time `json:"since"`
+	Reason   string    `json:"reason"`
+	Next     string    `json:"next"`
+}
+
+// waitingRows has a row for each group.
+func waitingRows(waiting api.Waiting) []waitingRow {
+	rows := make([]waitingRow, len(waiting.Groups))
+	for i, g := range waiting.Groups {
+		rows[i] = waitingRow{g.Severity, g.Cause, g.Subject, g.DeviceCount, g.Since, g.Reason, g.Next}
+	}
+	return rows
 }
 
 // heldOf are the held changes of a group.

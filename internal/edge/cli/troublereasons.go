@@ -107,7 +107,7 @@ func withAllDevices(ctx context.Context, server *client.Client, groups []api.Wai
 	return nil
 }
 
-// troubleGroups are the groups of trouble of which the overview has more than one place, nil where there is none.
+// troubleGroups are the groups of trouble. They are not read where each trouble is in one place.
 func troubleGroups(ctx context.Context, env *environment, server *client.Client,
 	troubles []api.Trouble) []api.WaitingGroup {
 	if !slices.ContainsFunc(troubles, func(t api.Trouble) bool { return t.Devices > 1 || t.Folders > 1 }) {

@@ -120,7 +120,7 @@ func (p *painter) waits(g api.WaitingGroup) {
 	}
 }
 
-// reasonsOfGroup are the reasons of the devices of a group, none where the reason of the group says them.
+// reasonsOfGroup are the reasons of the devices of a group that differ from the reason of the group.
 func reasonsOfGroup(g api.WaitingGroup) (lines []string) {
 	for _, line := range reasonLines(g.Devices) {
 		if !strings.HasSuffix(line, ": "+printable(g.Reason)) {

@@ -18,7 +18,7 @@ var folderHelp = map[string]string{
 	fleet.FolderPaused.String():    "muster folder resume %s",
 }
 
-// withCommand adds to the next step for a folder the command that helps, where there is one. device is blank where the
+// withCommand adds the command that helps to the next step for a folder. device is blank where the
 // next step is for several devices.
 func withCommand(next, cause, folder, device string) string {
 	command := folderHelp[cause]

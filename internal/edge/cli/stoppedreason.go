@@ -8,7 +8,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// readReasons is of how many rows the reasons are read, each by a request.
+// readReasons is the number of rows whose reasons are read. Each needs a request.
 const readReasons = 100
 
 // stoppedReasons returns a function that gives the reasons of the stopped folders of a row, for the first rows. name

@@ -51,6 +51,9 @@ type Progress struct {
 	DoneFrom, DoneTo time.Time
 }
 
+// ResumeThere is the next step for a folder that other devices paused.
+const ResumeThere = "Resume it there."
+
 // FolderTrouble is a folder on a device at which a person should look.
 type FolderTrouble struct {
 	Folder string

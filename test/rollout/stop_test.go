@@ -20,7 +20,7 @@ func (w *world) command(args ...string) (out string, code int) {
 	w.t.Helper()
 	var stdout, stderr bytes.Buffer
 	args = append(args, "--server", w.URL, "--muster-home", w.Home)
-	code = cli.Run(w.t.Context(), args, cli.Streams{In: strings.NewReader(""), Out: &stdout, Err: &stderr},
+	code = cli.Run(w.t.Context(), args, cli.Streams{In: strings.NewReader("y\n"), Out: &stdout, Err: &stderr},
 		"test")
 	return stdout.String() + stderr.String(), code
 }

@@ -27,11 +27,14 @@ type Program struct {
 	value   stconfig.Value
 	secrets []secretUse
 
-	// These four fields are set for a text in Starlark.
+	// These fields are set for a text in Starlark.
 	code       *starlark.Program
 	parameters []string // parameters of template(): "device", "config", both or neither
 	returns    bool     // at least one return statement in template() has a value
 	position   spot     // line of the only return statement, or of `def template` when there are several
+
+	secretNames    []string // the secrets that it names
+	computesSecret bool     // it computes the name of a secret
 }
 
 // Language returns the language in which the text was read.

@@ -171,6 +171,7 @@ func (p *Program) compile(file *syntax.File, device, config *syntax.Ident) (*Pro
 		return nil, resolveError(file, err)
 	}
 	p.code, p.reads, p.refusal = code, readsOf(file, device, config), jinjaOf(file)
+	p.secretNames, p.computesSecret = secretNamesOf(file)
 	return p, nil
 }
 

@@ -267,7 +267,7 @@ func printApplied(p *painter, device api.Device, made api.AppliedPlan) error {
 		}
 	}
 	var state strings.Builder
-	printState(&state, device, made.DeviceState)
+	printState(&state, device, made.DeviceState, nil)
 	p.line(plain, strings.TrimSuffix(state.String(), "\n"))
 	return p.err
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"muster/api"
@@ -14,15 +15,21 @@ type auditChangesCommand struct {
 	output
 	sorting
 	paging
-	Limit int `env:"-" help:"Show at most N changes, up to 100." default:"20" placeholder:"N"`
+	Limit int    `env:"-" help:"Show at most N changes, up to 100." default:"20" placeholder:"N"`
+	Since string `env:"-" help:"Only changes since this time: 2026-01-31, 2026-01-31T08:00:00Z, or how long ago, like 2h." placeholder:"TIME"`
 }
 
 // Run prints one change on each line.
 func (c *auditChangesCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
+	since, err := timeOf("--since", c.Since)
+	if err != nil {
+		return err
+	}
 	all, err := server.RecentChanges(ctx, max(c.Limit, 1))
 	if err != nil {
 		return err
 	}
+	all = slices.DeleteFunc(all, func(change api.RecentChange) bool { return change.At.Before(since) })
 	return printSorted(env, c.output, c.sorting, columns[api.RecentChange]{
 		titles: []string{"AT", "WHO", "TITLE", "WHAT"},
 		name:   func(change api.RecentChange) string { return change.At.String() },

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"muster/api"
 )
@@ -26,5 +28,15 @@ func TestAChangeNamesItsSubject(t *testing.T) {
 		if got := partsInWords(api.RecentChange{Parts: []api.ChangePart{one.part}}); got != one.want {
 			t.Errorf("got %q, want %q", got, one.want)
 		}
+	}
+}
+
+func TestChangesAreListedSinceATime(t *testing.T) {
+	at := func(ago time.Duration) api.Time { return api.Time{Time: time.Now().Add(-ago)} }
+	address, _ := serving(t, map[string]any{"audit/changes": []api.RecentChange{
+		{At: at(time.Hour), Who: "anna"}, {At: at(3 * time.Hour), Who: "otto"}}})
+	code, out, errs := run(t, "audit", "changes", "--since", "2h", "--server", address, "--token", "x")
+	if code != exitDone || errs != "" || !strings.Contains(out, "anna") || strings.Contains(out, "otto") {
+		t.Errorf("got %d, %q, %q", code, out, errs)
 	}
 }

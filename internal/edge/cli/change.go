@@ -112,7 +112,9 @@ func (c changing) makePlanned(ctx context.Context, env *environment, server *cli
 				"`muster apply -f DIR`. An admin gives them up with `muster source forget SOURCE`."}
 	}
 	if !c.Yes {
-		question += " It changes " + counted(planned.Touched.Devices, "device") + "."
+		if planned.Touched.Devices > 0 {
+			question += " It changes " + counted(planned.Touched.Devices, "device") + "."
+		}
 		if err := confirm(env, question); err != nil {
 			return err
 		}

@@ -77,3 +77,16 @@ func TestCellsAreThoseOfTheConsole(t *testing.T) {
 		}
 	}
 }
+
+// Whole JSON documents stood in one cell.
+func TestWhatIsNoTableIsRefusedAsCSV(t *testing.T) {
+	address, _ := serving(t, map[string]any{"waiting": api.Waiting{Groups: []api.WaitingGroup{stoppedFor("a", "b")}}})
+	code, out, errs := run(t, "status", "-o", "csv", "--server", address, "--token", "x")
+	if code != exitUsage || out != "" || !strings.Contains(errs, "-o json") {
+		t.Errorf("status: got %d, %q, %q", code, out, errs)
+	}
+	code, out, errs = run(t, "waiting", "-o", "csv", "--server", address, "--token", "x")
+	if code != exitDone || !strings.Contains(out, "critical,folderStopped,photos,2,") || strings.Contains(out, "{") {
+		t.Errorf("waiting: got %d, %q, %q", code, out, errs)
+	}
+}

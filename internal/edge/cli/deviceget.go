@@ -123,7 +123,7 @@ func (v *deviceView) readFolders(ctx context.Context, server *client.Client) err
 }
 
 func printDevice(env *environment, v deviceView, label func(fleet.DeviceID) string) error {
-	printState(env.Out, v.Device, v.State)
+	printState(env.Out, v.Device, v.State, nil)
 	address := v.State.Address
 	if address == "" {
 		address = "none is known"
@@ -202,7 +202,7 @@ func (f folderOnDevice) lines(label func(fleet.DeviceID) string) []string {
 	}
 	text += ", in " + f.Path
 	if f.Standing.Next != "" {
-		text += ". " + f.Standing.Next
+		text += ". " + nextOf(*f.Standing, f.Standing.State, f.Standing.Next)
 	}
 	lines := []string{text}
 	if progress := progressOf(*f.Standing, label); progress != "" {

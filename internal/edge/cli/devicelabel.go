@@ -27,15 +27,25 @@ func (a asking) agreedLabel(ctx context.Context, env *environment, server *clien
 	if a.Yes || label == "" {
 		return nil
 	}
-	all, err := server.Devices(ctx, client.List{Mask: true, Search: label})
-	if err != nil {
+	same, err := sameLabel(ctx, server, label, id)
+	if err != nil || same == "" {
 		return err
 	}
-	if others := labelled(all, label, id); len(others) > 0 {
-		return confirm(env, fmt.Sprintf("%s has the label %q already, so commands could not tell the two apart by it. "+
-			"Give it to %s, too?", fleet.DeviceID(others[0].DeviceID).Short(), printable(label), fleet.DeviceID(id).Short()))
+	return confirm(env, same+fmt.Sprintf("Give it to %s, too?", fleet.DeviceID(id).Short()))
+}
+
+// sameLabel is a sentence about another device that has the label, "" where none does.
+func sameLabel(ctx context.Context, server *client.Client, label, id string) (string, error) {
+	all, err := server.Devices(ctx, client.List{Mask: true, Search: label})
+	if err != nil {
+		return "", err
 	}
-	return nil
+	others := labelled(all, label, id)
+	if label == "" || len(others) == 0 {
+		return "", nil
+	}
+	return fmt.Sprintf("%s has the label %q already, so commands could not tell the two apart by it. ",
+		fleet.DeviceID(others[0].DeviceID).Short(), printable(label)), nil
 }
 
 // freeLabel is the name, or the name with the first number that makes it a label of no device.

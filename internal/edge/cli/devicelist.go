@@ -75,6 +75,13 @@ func (c *deviceListCommand) Run(ctx context.Context, env *environment, server *c
 	case "name":
 		return printWords(ctx, env, server, all.Devices)
 	}
+	if c.Stopped && len(c.Columns) == 0 {
+		shown = append(shown, deviceColumn{title: "REASON", cell: stoppedReasons(
+			func(d api.InventoryDevice) ([]api.FolderStanding, error) {
+				return server.DeviceFolders(ctx, d.DeviceID)
+			},
+			func(f api.FolderStanding) string { return f.Folder })})
+	}
 	if err := printInventory(env.Out, shown, all.Devices); err != nil {
 		return err
 	}

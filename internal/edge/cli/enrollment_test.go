@@ -42,10 +42,10 @@ func askingServer(t *testing.T, turnedAway int64) (url string, decided *[]string
 
 func TestEnrollmentCommandsTakeTheUniqueBeginningOfAnID(t *testing.T) {
 	for _, test := range []struct{ args, says, sends string }{
-		{"accept mzju2gb-vhzxvxf-6owri3x-kysaoiq --tag office,b --label home", "Accepted", "POST enrollments/" + firstAsking +
-			`/accept {"label":"home","tags":["office","b"]}`},
-		{"accept MZJU2GBVHZXVXF6OWRI3XKYSAOIQ", "Accepted", "POST enrollments/" + firstAsking + "/accept {}"},
-		{"accept " + strings.ToLower(firstAsking), "Accepted", "POST enrollments/" + firstAsking + "/accept {}"},
+		{"accept mzju2gb-vhzxvxf-6owri3x-kysaoiq --tag office,b --label home -y", "Accepted",
+			"POST enrollments/" + firstAsking + `/accept {"label":"home","tags":["office","b"]}`},
+		{"accept MZJU2GBVHZXVXF6OWRI3XKYSAOIQ -y", "Accepted", "POST enrollments/" + firstAsking + "/accept {}"},
+		{"accept -y " + strings.ToLower(firstAsking), "Accepted", "POST enrollments/" + firstAsking + "/accept {}"},
 		{"reject MZJ --yes", "accept " + firstAsking, "POST enrollments/" + firstAsking + "/reject "},
 		{"forget MR -y", "Forgotten", "DELETE enrollments/" + secondAsking + " "},
 	} {
@@ -105,12 +105,14 @@ func TestEnrollByKeyRefusesWhatTheKeyDecides(t *testing.T) {
 func TestAcceptTakesSeveralDevicesAndAllThatWait(t *testing.T) {
 	first, second := "POST enrollments/"+firstAsking+"/accept ", "POST enrollments/"+secondAsking+"/accept "
 	for args, want := range map[string]string{
-		"accept " + firstAsking + " " + secondAsking + " --tag a":   first + `{"tags":["a"]}` + "\n" + second + `{"tags":["a"]}`,
-		"accept --all --tag a --yes":                                first + `{"tags":["a"]}`,
-		"accept --all --tag a":                                      "",
-		"accept":                                                    "",
-		"accept --all " + firstAsking:                               "",
-		"accept " + firstAsking + " MRIW7OK":                        "",
+		"accept -y " + firstAsking + " " + secondAsking + " --tag a": first + `{"tags":["a"]}` + "\n" + second +
+			`{"tags":["a"]}`,
+		"accept " + firstAsking:              "",
+		"accept --all --tag a --yes":         first + `{"tags":["a"]}`,
+		"accept --all --tag a":               "",
+		"accept":                             "",
+		"accept --all " + firstAsking:        "",
+		"accept " + firstAsking + " MRIW7OK": "",
 		"accept " + firstAsking + " " + secondAsking + " --label x": "",
 	} {
 		url, decided := askingServer(t, 0)

@@ -104,25 +104,29 @@ func (c *enrollmentAcceptCommand) chosen(
 	return chosen, nil
 }
 
-// agree asks before all devices are accepted, whose IDs the person has not typed, and before a second equal label.
+// agree asks before devices are accepted, and names each. It says where a label is one that another device has.
 func (c *enrollmentAcceptCommand) agree(ctx context.Context, env *environment, server *client.Client,
 	asking []api.Enrollment) error {
-	if !c.All {
-		return c.agreedLabel(ctx, env, server, c.Label, asking[0].DeviceID)
-	}
 	if c.Yes || len(asking) == 0 {
 		return nil
 	}
+	same := ""
+	if c.Label != "" {
+		var err error
+		if same, err = sameLabel(ctx, server, c.Label, asking[0].DeviceID); err != nil {
+			return err
+		}
+	}
 	table := newTable(c.texts(env))
 	for _, asks := range asking {
-		fmt.Fprintf(table, "%s\t%s\t%s\n", asks.DeviceID, printable(asks.Name), printable(asks.Address))
+		fmt.Fprintf(table, "%s\t%s\t%s\n", asks.DeviceID, printable(cmp.Or(c.Label, asks.Name)), printable(asks.Address))
 	}
 	if err := table.Flush(); err != nil {
 		return err
 	}
 	return confirm(
 		env,
-		fmt.Sprintf("Accept %s with the tags %s? Templates with these tags apply to them at once.",
+		same+fmt.Sprintf("Accept %s with the tags %s? Templates with these tags apply to them at once.",
 			counted(len(asking), "device"), cmp.Or(strings.Join(c.Tag, ", "), "none")),
 	)
 }

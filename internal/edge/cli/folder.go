@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"muster/api"
@@ -91,7 +92,18 @@ func (c *folderListCommand) Run(ctx context.Context, env *environment, server *c
 	if err != nil {
 		return err
 	}
-	if err := printSorted(env, c.output, c.sorting, c.of.columns, all); err != nil || !c.forPeople() {
+	if all, err = inOrder(c.sorting, c.of.columns, all); err != nil {
+		return err
+	}
+	shown := c.of.columns
+	if c.Stopped && c.forPeople() {
+		reasons := stoppedReasons(func(f api.FolderOverview) ([]api.FolderStanding, error) {
+			return server.FolderDevices(ctx, f.Folder, client.List{FolderState: []string{fleet.FolderStopped.String()}})
+		}, nil)
+		shown.titles = append(slices.Clone(shown.titles), "REASON")
+		shown.row = func(f api.FolderOverview) []string { return append(c.of.columns.row(f), reasons(f)) }
+	}
+	if err := printList(env, c.output, shown, all); err != nil || !c.forPeople() {
 		return err
 	}
 	_, err = fmt.Fprintln(env.Out, sumOfFolders(all))

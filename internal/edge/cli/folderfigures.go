@@ -103,7 +103,7 @@ func besidesOf(f api.FolderStanding) (lines []string) {
 	for _, found := range f.Besides {
 		line := fmt.Sprintf("besides, %s since %s: %s", folderWords(found.Cause), shortTime(found.Since), found.Reason)
 		if found.Next != "" {
-			line += ". " + found.Next
+			line += ". " + nextOf(f, found.Cause, found.Next)
 		}
 		lines = append(lines, line)
 	}

@@ -79,31 +79,34 @@ func (c *folderStandings) Run(ctx context.Context, env *environment, server *cli
 
 // printReasons prints why each device that is not up to date is not, and what to do. Equal reasons come once.
 func printReasons(env *environment, all []api.FolderStanding, label func(fleet.DeviceID) string) error {
-	type why struct{ state, reason, next string }
-	devices, order := map[why][]string{}, []why{}
+	type why struct{ cause, state, reason, next string }
+	devices, order, first := map[why][]string{}, []why{}, map[why]api.FolderStanding{}
 	for _, f := range all {
 		var reasons []why
 		if f.State != fleet.FolderUpToDate.String() && f.State != fleet.FolderScanning.String() {
-			reasons = append(reasons, why{standingWords(f), f.Reason, f.Next})
+			reasons = append(reasons, why{f.State, standingWords(f), f.Reason, f.Next})
 		}
 		for _, found := range f.Besides {
-			reasons = append(reasons, why{folderWords(found.Cause), found.Reason, found.Next})
+			reasons = append(reasons, why{found.Cause, folderWords(found.Cause), found.Reason, found.Next})
 		}
 		for _, key := range reasons {
 			if devices[key] == nil {
-				order = append(order, key)
+				order, first[key] = append(order, key), f
 			}
 			devices[key] = append(devices[key], nameOf(f.DeviceID, label(fleet.DeviceID(f.DeviceID))))
 		}
 	}
 	for _, key := range order {
-		names := devices[key]
+		names, of := devices[key], first[key]
+		if len(names) > 1 {
+			of.DeviceID = "" // The command is for all of them.
+		}
 		if more := len(names) - namedDevices; more > 0 {
 			names = append(names[:namedDevices], fleet.NumberText(more)+" more")
 		}
 		text := fmt.Sprintf("%s, %s: %s", strings.Join(names, ", "), key.state, key.reason)
-		if key.next != "" {
-			text += "\n  " + key.next
+		if next := nextOf(of, key.cause, key.next); next != "" {
+			text += "\n  " + next
 		}
 		if _, err := fmt.Fprintln(env.Out, printableLines(text)); err != nil {
 			return err

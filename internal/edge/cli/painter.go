@@ -112,7 +112,7 @@ func wavesText(sizes []int) string {
 func (p *painter) summary(made api.WhatIfPlan) {
 	t := made.Touched
 	if len(made.Devices) == 0 {
-		p.line(bold, "Nothing would change.")
+		p.line(bold, "No configuration changes.")
 		return
 	}
 	p.line(bold, fmt.Sprintf("%s would change: %s, %s.", counted(t.Devices, "device"), counted(t.Folders, "folder"),

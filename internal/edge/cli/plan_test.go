@@ -117,7 +117,8 @@ func TestPlanIsPrintedForAPerson(t *testing.T) {
 		t.Errorf("got %v\n%s", err, out.String())
 	}
 	out.Reset()
-	if err := printWhatIf(&painter{w: &out}, api.WhatIfPlan{}); err != nil || out.String() != "Nothing would change.\n" {
+	if err := printWhatIf(&painter{w: &out}, api.WhatIfPlan{}); err != nil ||
+		out.String() != "No configuration changes.\n" {
 		t.Errorf("got %v\n%s", err, out.String())
 	}
 	out.Reset()
@@ -257,5 +258,16 @@ func TestANewFolderIsShownWithoutTheDaemonsDefaults(t *testing.T) {
 	}
 	if got := all.String(); !strings.Contains(got, "rescanIntervalS") || strings.Contains(got, "-v") {
 		t.Errorf("with -v: got\n%s", got)
+	}
+}
+
+// "Nothing would change. Put the tag on 1 device? It changes 0 devices." said it twice.
+func TestAQuestionDoesNotCountDevicesWhereNoneChanges(t *testing.T) {
+	server := answering(t, map[string]any{"GET /api/v1/devices": []api.Device{{DeviceID: idNAS, Label: "nas"}},
+		"POST /api/v1/plan": api.WhatIfPlan{}, "GET /api/v1/tags/music/devices": []api.Device{}})
+	_, out, errs := run(t, "device", "tag", "music", "nas", "--token", "x", "--server", server.URL)
+	if !strings.Contains(out, "No configuration changes.\n") || !strings.Contains(out, "Put the tag") ||
+		strings.Contains(out, "0 devices") {
+		t.Errorf("got %s%s", out, errs)
 	}
 }

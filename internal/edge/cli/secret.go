@@ -1,15 +1,17 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"muster/api"
 	"muster/client"
+	"muster/internal/core/template"
 	"muster/internal/fleet"
 )
 
@@ -201,25 +203,32 @@ func secretFrom(env *environment, file string) (string, error) {
 // secretUse counts the templates and devices that use a secret.
 type secretUse struct {
 	templates int
-	devices   int // number of devices to which one of the templates applies
+	devices   int      // number of devices to which one of the templates applies
+	maybe     []string // templates that compute the name of a secret
 }
 
-// usesOf finds the templates that name a secret, and the devices to which they apply. It does not find a name that a
-// program builds from parts.
+// usesOf finds the templates that name a secret, and the devices to which they apply. A template that does not
+// compile needs none, since it is not evaluated.
 func usesOf(ctx context.Context, server *client.Client, name string) (use secretUse, err error) {
-	quoted := regexp.QuoteMeta(name)
-	named := regexp.MustCompile(`\$\{secret:` + quoted + `\}|\bsecret\(\s*["']` + quoted + `["']\s*\)`)
 	templates, err := server.Templates(ctx, client.List{})
 	if err != nil {
 		return use, err
 	}
 	tags, devices := map[string]bool{}, map[string]bool{}
-	for _, template := range templates {
-		if !named.MatchString(template.Template) {
+	for _, one := range templates {
+		program, err := template.Compile(one.Template)
+		if err != nil {
+			continue
+		}
+		names, computes := program.SecretNames()
+		if !slices.Contains(names, name) {
+			if computes {
+				use.maybe = append(use.maybe, cmp.Or(one.Label, strconv.FormatInt(one.ID, 10)))
+			}
 			continue
 		}
 		use.templates++
-		all, err := server.TemplateTags(ctx, template.ID)
+		all, err := server.TemplateTags(ctx, one.ID)
 		if err != nil {
 			return use, err
 		}
@@ -242,11 +251,19 @@ func usesOf(ctx context.Context, server *client.Client, name string) (use secret
 
 // text says what happens to the templates and devices that use the secret when it is deleted.
 func (u secretUse) text() string {
-	if u.templates == 0 {
-		return "No template names it."
+	text := "No template names it."
+	if u.templates > 0 {
+		text = fmt.Sprintf("%s it, for %s: nothing more is sent to them until it is put again or the templates are changed.",
+			fleet.Counted(u.templates, "template names", "templates name"), counted(u.devices, "device"))
 	}
-	return fmt.Sprintf("%s it, for %s: nothing more is sent to them until it is put again or the templates are changed.",
-		fleet.Counted(u.templates, "template names", "templates name"), counted(u.devices, "device"))
+	switch many := len(u.maybe); {
+	case many == 1:
+		text += fmt.Sprintf(" The template %q may need it: it computes the name.", printable(u.maybe[0]))
+	case many > 1:
+		text += fmt.Sprintf(" The template %q and %d more may need it: they compute the name.", printable(u.maybe[0]),
+			many-1)
+	}
+	return text
 }
 
 // narrowed is the question before the lists of a secret are replaced.

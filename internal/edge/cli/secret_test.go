@@ -66,3 +66,29 @@ func TestSecretAllowAddsToTheListsAndReplacesThemWhenAsked(t *testing.T) {
 		t.Errorf("got %d, %q, %q", code, out, errs)
 	}
 }
+
+// A secret that a shared folder used was deleted with the words "No template names it."
+func TestTheQuestionBeforeASecretGoesSaysWhichTemplatesUseIt(t *testing.T) {
+	const constant = "SECRET = \"pw\"\n\ndef template():\n    return secret(SECRET)\n"
+	const computed = "def template(device):\n    return secret(device.label)\n"
+	answers := map[string]any{"secrets": []api.Secret{{Name: "pw"}}, "templates/1/tags": []string{"music"},
+		"tags/music/devices": []api.Device{{DeviceID: idNAS}}}
+	address, _ := serving(t, answers)
+	for want, texts := range map[string][]string{
+		`Forget the secret "pw"? 1 template names it, for 1 device: `: {constant},
+		`Forget the secret "pw"? No template names it. The template "2" may need it: it computes the name.`: {"{a: 1}",
+			computed},
+		`Forget the secret "pw"? No template names it.`: {"{a: 1}"},
+		`1 more may need it: they compute the name.`:    {computed, computed},
+	} {
+		templates := []api.Template{}
+		for i, text := range texts {
+			templates = append(templates, api.Template{ID: int64(i + 1), Template: text})
+		}
+		answers["templates"] = templates
+		_, out, errs := run(t, "secret", "delete", "pw", "--server", address, "--token", "x")
+		if !strings.Contains(out+errs, want) {
+			t.Errorf("got %s%s, want %q in it", out, errs, want)
+		}
+	}
+}

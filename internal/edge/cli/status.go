@@ -33,6 +33,10 @@ type statusCommand struct {
 // Run prints the state and the plan of one device, or the devices of the fleet that need attention.
 func (c *statusCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
 	if c.Device == "" {
+		if c.Output == "csv" {
+			return &fleet.Error{Code: fleet.CodeInvalid, Message: "the status of the fleet is no table for spreadsheets",
+				Hint: "Use -o json, which has all of it, or `muster waiting -o csv`."}
+		}
 		return c.fleet(ctx, env, server)
 	}
 	device, err := deviceNamed(ctx, server, c.Device)
@@ -53,7 +57,7 @@ func (c *statusCommand) Run(ctx context.Context, env *environment, server *clien
 	if !c.forPeople() {
 		return errors.Join(c.print(env, state, cmp.Or(device.Label, device.DeviceID)), waits(trouble || needsLook(state)))
 	}
-	printState(env.Out, device, state)
+	printState(env.Out, device, state, folders)
 	printFolderTrouble(env.Out, folders)
 	if err := showPlan(ctx, server, device, state, planView{out: env.Out}); err != nil {
 		return err
@@ -66,12 +70,12 @@ func printFolderTrouble(out io.Writer, folders []api.FolderStanding) {
 	for _, f := range folders {
 		if f.Trouble {
 			fmt.Fprintf(out, "  folder %s: %s\n    %s\n    %s\n", printable(f.Folder), folderWords(cmp.Or(f.Last, f.State)),
-				printable(f.Reason), printable(f.Next))
+				printable(f.Reason), printable(nextOf(f, f.State, f.Next)))
 		}
 		for _, found := range f.Besides {
 			if found.Trouble {
 				fmt.Fprintf(out, "  folder %s: %s\n    %s\n    %s\n", printable(f.Folder), folderWords(found.Cause),
-					printable(found.Reason), printable(found.Next))
+					printable(found.Reason), printable(nextOf(f, found.Cause, found.Next)))
 			}
 		}
 	}
@@ -98,11 +102,12 @@ func (c *statusCommand) fleet(ctx context.Context, env *environment, server *cli
 	if err != nil {
 		return err
 	}
-	printTrouble(env.Out, overview.Trouble)
+	groups := troubleGroups(ctx, env, server, overview.Trouble)
 	labels := make(map[string]string, len(devices))
 	for _, device := range devices {
 		labels[device.DeviceID] = device.Label
 	}
+	printTrouble(env.Out, overview.Trouble, groups, func(id string) bool { _, is := labels[id]; return is })
 	connections, configurations := map[string]int{}, map[string]int{}
 	table, changing := newTable(env.Out), false
 	for _, s := range states {
@@ -193,19 +198,27 @@ func needsPerson(states []api.ListedState, overview api.Overview) bool {
 		}) || slices.ContainsFunc(overview.Receivers, func(r api.Receiver) bool { return r.Trouble != "" })
 }
 
-// printTrouble prints what is wrong now with devices and folders, the worst kind first.
-func printTrouble(out io.Writer, troubles []api.Trouble) {
+// printTrouble prints what is wrong now with devices and folders, the worst kind first. The groups have the reasons
+// of devices of which isShown says that they are shown.
+func printTrouble(out io.Writer, troubles []api.Trouble, groups []api.WaitingGroup, isShown func(string) bool) {
 	for _, t := range troubles {
 		fmt.Fprintf(out, "%s: %s", strings.ToUpper(folderWords(t.Cause)), counted(t.Devices, "device"))
 		if t.Since != nil {
 			fmt.Fprintf(out, ", since %s", t.Since.Local().Format("2006-01-02 15:04"))
 		}
-		where := nameOf(t.DeviceID, t.Label)
-		if t.Folder != "" {
-			where += ", folder " + printable(t.Folder)
+		fmt.Fprintln(out)
+		lines, next := reasonsOf(t, groups, isShown)
+		if len(lines) < 2 {
+			where := nameOf(t.DeviceID, t.Label)
+			if t.Folder != "" {
+				where += ", folder " + printable(t.Folder)
+			}
+			lines, next = []string{where + ": " + printable(t.Reason)}, withCommand(t.Next, t.Cause, t.Folder, t.DeviceID)
 		}
-		fmt.Fprintf(out, "\n  %s: %s\n  %s\n  `muster device list --waiting %s` lists them.\n", where, printable(t.Reason),
-			printable(t.Next), t.Cause)
+		for _, line := range append(firstReasons(lines, ": `muster waiting`"), printable(next)) {
+			fmt.Fprintln(out, "  "+line)
+		}
+		fmt.Fprintf(out, "  `muster device list --waiting %s` lists them.\n", t.Cause)
 	}
 }
 
@@ -315,7 +328,7 @@ func deviceNamed(ctx context.Context, server *client.Client, name string) (api.D
 		Hint: "Give the letters before the first hyphen of its ID."}
 }
 
-func printState(out io.Writer, device api.Device, state api.DeviceState) {
+func printState(out io.Writer, device api.Device, state api.DeviceState, folders []api.FolderStanding) {
 	fmt.Fprintf(out, "%s: %s, %s\n", named(device),
 		state.Connection, state.Configuration)
 	for _, text := range []string{state.Reason, state.Next, state.BroughtBack} {
@@ -323,11 +336,11 @@ func printState(out io.Writer, device api.Device, state api.DeviceState) {
 			fmt.Fprintln(out, "  "+printable(text))
 		}
 	}
-	printWorstFolder(out, state.Folders)
+	printWorstFolder(out, state.Folders, folders)
 }
 
 // printWorstFolder prints how the folders of a device stand. Those in trouble are printed each, with reason and advice.
-func printWorstFolder(out io.Writer, worst *api.WorstFolder) {
+func printWorstFolder(out io.Writer, worst *api.WorstFolder, folders []api.FolderStanding) {
 	if worst == nil {
 		return
 	}
@@ -339,7 +352,13 @@ func printWorstFolder(out io.Writer, worst *api.WorstFolder) {
 	if worst.Trouble {
 		return
 	}
-	for _, line := range []string{worst.Reason, worst.Next} {
+	next := worst.Next
+	for _, f := range folders {
+		if f.Folder == worst.Folder {
+			next = nextOf(f, f.State, next)
+		}
+	}
+	for _, line := range []string{worst.Reason, next} {
 		if line != "" {
 			fmt.Fprintln(out, "    "+printable(line))
 		}

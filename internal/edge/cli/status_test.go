@@ -431,6 +431,7 @@ func TestStatusSaysFirstWhatIsWrongWithFiles(t *testing.T) {
 	states := []api.ListedState{{DeviceID: idNAS, DeviceState: api.DeviceState{Connection: "online",
 		Configuration: "inSync", Reason: "all is well"}}}
 	address, _ := serving(t, map[string]any{"overview": overview, "states": states, "consents": []api.HeldGroup{},
+		"waiting": api.Waiting{},
 		"devices": []api.Device{{DeviceID: idNAS, Label: "nas"}}})
 	code, out, errs := run(t, "status", "--server", address, "--token", "x")
 	const first = "FOLDER STOPPED: 2 devices\n  nas (P56IOI7), folder photos: the daemon stopped the folder: folder " +

@@ -25,8 +25,11 @@ func (c *waitingCommand) Run(ctx context.Context, env *environment, server *clie
 	if err != nil {
 		return err
 	}
-	if err := withAllHeld(ctx, server, waiting.Groups); err != nil {
+	if err := withAllDevices(ctx, server, waiting.Groups); err != nil {
 		return err
+	}
+	if c.Output == "csv" {
+		return printValue(env, c.output, waitingRows(waiting))
 	}
 	if !c.forPeople() {
 		return c.print(env, waiting, causesOf(waiting)...)
@@ -44,21 +47,24 @@ func (c *waitingCommand) Run(ctx context.Context, env *environment, server *clie
 	return p.err
 }
 
-// withAllHeld completes the groups of held changes: a person who answers sees every device that a group changes.
-func withAllHeld(ctx context.Context, server *client.Client, groups []api.WaitingGroup) error {
-	for i, g := range groups {
-		if len(g.Devices) == g.DeviceCount || len(heldOf(g)) == 0 {
-			continue
-		}
-		whole, err := server.Waiting(ctx, g.ID)
-		if err != nil {
-			return err
-		}
-		if len(whole.Groups) == 1 {
-			groups[i] = whole.Groups[0]
-		}
+// waitingRow is a group in a table for spreadsheets.
+type waitingRow struct {
+	Severity string    `json:"severity"`
+	Cause    string    `json:"cause"`
+	Subject  string    `json:"subject"`
+	Devices  int       `json:"devices"`
+	Since    *api.Time `json:"since"`
+	Reason   string    `json:"reason"`
+	Next     string    `json:"next"`
+}
+
+// waitingRows has a row for each group.
+func waitingRows(waiting api.Waiting) []waitingRow {
+	rows := make([]waitingRow, len(waiting.Groups))
+	for i, g := range waiting.Groups {
+		rows[i] = waitingRow{g.Severity, g.Cause, g.Subject, g.DeviceCount, g.Since, g.Reason, g.Next}
 	}
-	return nil
+	return rows
 }
 
 // heldOf are the held changes of a group.
@@ -86,7 +92,7 @@ func (p *painter) waits(g api.WaitingGroup) {
 		title += ": " + p.named(g.Subject)
 	}
 	p.line(bold, title)
-	texts := []string{g.Reason, g.Next}
+	texts := []string{g.Reason, nextOfGroup(g)}
 	if held := heldOf(g); len(held) > 0 {
 		p.line(plain, "  On "+counted(g.DeviceCount, "device")+":")
 		if g.Summary != nil {
@@ -96,6 +102,9 @@ func (p *painter) waits(g api.WaitingGroup) {
 		texts = texts[1:] // Each change has its reason.
 	} else if g.DeviceCount > 0 {
 		p.line(plain, "  On "+counted(g.DeviceCount, "device")+namesOf(g))
+	}
+	if isTrouble(g) {
+		texts = slices.Insert(texts, 1, firstReasons(reasonsOfGroup(g), "")...)
 	}
 	for _, text := range texts {
 		if text != "" {
@@ -109,6 +118,28 @@ func (p *painter) waits(g api.WaitingGroup) {
 		}
 		p.line(plain, printable(line))
 	}
+}
+
+// reasonsOfGroup are the reasons of the devices of a group that differ from the reason of the group.
+func reasonsOfGroup(g api.WaitingGroup) (lines []string) {
+	for _, line := range reasonLines(g.Devices) {
+		if !strings.HasSuffix(line, ": "+printable(g.Reason)) {
+			lines = append(lines, "  "+line)
+		}
+	}
+	return lines
+}
+
+// nextOfGroup is the next step for a group. Its command names the device where the group has one.
+func nextOfGroup(g api.WaitingGroup) string {
+	if !fleet.WaitCause(g.Cause).OfFolder() {
+		return g.Next
+	}
+	device := ""
+	if g.DeviceCount == 1 && len(g.Devices) == 1 {
+		device = g.Devices[0].DeviceID
+	}
+	return withCommand(g.Next, g.Cause, g.Subject, device)
 }
 
 func namesOf(g api.WaitingGroup) string {

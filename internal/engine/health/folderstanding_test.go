@@ -162,13 +162,13 @@ func TestALostFolderIsNeverMendedByAnEmptyOne(t *testing.T) {
 	}
 }
 
-// The next step was an order to resume, without the device that takes it.
-func TestTheNextStepOfAPausedFolderNamesTheDevice(t *testing.T) {
+// The console showed a command of the command line. The command line adds it by itself.
+func TestTheNextStepOfAPausedFolderNamesNoCommand(t *testing.T) {
 	for _, cause := range []fleet.PauseCause{fleet.PausedByOrder, fleet.PausedByPerson} {
 		standing := fleet.FolderStanding{Device: deviceA, Folder: "f", State: fleet.FolderPaused}
 		_, next := PausedByText(standing, fleet.PausedBy{Cause: cause}, nil)
-		if want := "`muster device resume " + deviceA.Short() + "`."; !strings.HasSuffix(next, want) {
-			t.Errorf("%v: got %q, want %q at its end", cause, next, want)
+		if next == "" || strings.Contains(next, "muster ") {
+			t.Errorf("%v: got %q", cause, next)
 		}
 	}
 }

@@ -126,7 +126,7 @@ var nextOfError = map[fleet.FolderErrorKind]string{
 
 func failedText(f *FolderFacts, standing fleet.FolderStanding) (reason, next string) {
 	reason = fmt.Sprintf("%s could not be synced", plural(standing.Failed, "item"))
-	next = "`muster folder failed FOLDER` lists them, each with its reason. The daemon tries again by itself."
+	next = "Look at each of them, and at its reason. The daemon tries again by itself."
 	items := f.Snapshot.FailedItems[f.Folder]
 	if len(items) == 0 {
 		return reason, next
@@ -177,24 +177,14 @@ func PausedByText(
 				who,
 				by.At.UTC().Format("2006-01-02 15:04 MST"),
 			),
-			"Order resume when it may go on: " + resumeOrder(standing)
+			"Order resume when it may go on."
 	case fleet.PausedByPerson:
 	}
 	if standing.Paused {
-		return reason + ": a person at the daemon paused it", "Resume it there: nothing is synced or scanned until then."
+		return reason + ": a person at the daemon paused it", "Resume it: nothing is synced or scanned until then."
 	}
 	return reason + ": a person at the daemon paused them",
-		"Resume one of them there, or all by an order: " + resumeOrder(standing)
-}
-
-// resumeOrder is the command that resumes the folder, or all connections of its device. It has the short ID, because
-// texts for people have names in the place of whole IDs.
-func resumeOrder(standing fleet.FolderStanding) string {
-	if standing.Paused {
-		folder := "'" + strings.ReplaceAll(standing.Folder, "'", `'\''`) + "'"
-		return "`muster folder resume " + folder + " --device " + standing.Device.Short() + "`."
-	}
-	return "`muster device resume " + standing.Device.Short() + "`."
+		"Resume one of them there, or all by an order."
 }
 
 // aloneText says why no sharer is reached.
@@ -220,7 +210,7 @@ func aloneText(f *FolderFacts) (reason, next string) {
 	}
 	if len(paused) > 0 {
 		reason = join("; ", reason, someOf(paused)+" paused the folder")
-		next = join(" ", next, "Resume it there.")
+		next = join(" ", next, fleet.ResumeThere)
 	}
 	return reason, next
 }

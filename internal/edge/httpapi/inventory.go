@@ -57,7 +57,8 @@ var (
 	deviceFolderStates = several[fleet.FolderState]{queryParam("folderState", "Only devices with a folder in this state; "+
 		"may be given several times: in one of them", enumSchema(folderStateWords()), fleet.ParseFolderState)}
 	deviceVersions = several[string]{queryParam("version",
-		"Only devices with this version, or before or after one (<2, >=2.1); may be given several times: with one of them",
+		"Only devices with this version, with or without its v, or that begins so (2.1), or before or after one (<2, "+
+			">=2.1); may be given several times: with one of them",
 		textSchema(), parseVersion)}
 	deviceStale = durationParam("stale", "Only devices that are not online and were not seen for so long, as 36h or 7d")
 	deviceDisk  = numberParam("diskBelow", "Only devices with a disk of which less than so many percent are free, as "+
@@ -124,12 +125,18 @@ func parseState(text string) (string, error) {
 	return text, nil
 }
 
-// versionBound is < and the like before the beginning of a version.
-var versionBound = regexp.MustCompile(`^[<>]=? *v?[0-9][^<>=]*$`)
+// versionFilter is a version of Syncthing or the beginning of one, with or without its v. < and the like may come
+// before.
+var versionFilter = regexp.MustCompile(`^([<>]=? *)?v?[0-9]+(\.[0-9]+)*([-+~][^<>=]*)?$`)
 
+// unknownVersion is what a daemon tells whose build named no version.
+const unknownVersion = "unknown-dev"
+
+// parseVersion reads a filter of versions. A blank one picks devices whose version is not known.
 func parseVersion(text string) (string, error) {
-	if strings.ContainsAny(text, "<>=") && !versionBound.MatchString(text) || !utf8.ValidString(text) {
-		return "", fleet.Invalidf("version", "version is one, as v2.1.3, or one with <, <=, > or >= before it, as <2")
+	if text != "" && text != unknownVersion && (!versionFilter.MatchString(text) || !utf8.ValidString(text)) {
+		return "", fleet.Invalidf("version", "%q is no version of Syncthing: write one, as 2.1.3, or its beginning, as "+
+			"2.1, or one with <, <=, > or >= before it, as '>=2.1'", text)
 	}
 	return text, nil
 }

@@ -179,6 +179,8 @@ func TestAnInventoryIsFilteredSortedAndPaged(t *testing.T) {
 		"?state=online": {"Nas", "office"}, "?state=online&state=held": {"office"},
 		"?state=online&state=unreachable": {"Nas", "laptop", "office"}, "?state=inSync&state=held": {"Nas", "office"},
 		"?version=v1.9.0&version=v1.10.0": {"Nas", "laptop"}, "?version=": {"office"}, "?os=windows": {"laptop"},
+		"?version=1.9.0": {"Nas"}, "?version=1.10.0&version=v1.9.0": {"Nas", "laptop"}, "?version=1.9": {"Nas"},
+		"?version=v1.1": {}, "?version=unknown-dev": {},
 		"?version=%3C+v1.10": {"Nas"}, "?version=%3E%3D1.10": {"laptop"}, "?waiting=trouble": {},
 		"?waiting=any": {"Nas", "office"}, "?waiting=none": {"laptop"}, "?waiting=held&waiting=pendingFolder": {"Nas",
 			"office"},
@@ -193,7 +195,7 @@ func TestAnInventoryIsFilteredSortedAndPaged(t *testing.T) {
 	}
 	for _, query := range []string{"?state=gone", "?sort=price", "?stale=soon", "?stale=-1h", "?diskBelow=0",
 		"?offset=-1", "?limit=0", "?waiting=tea", "?tag=%00", "?os=%ff", "?version=%3Cbanana",
-		"?version=%3D2", "?version=%3D%3C2",
+		"?version=%3D2", "?version=%3D%3C2", "?version=1.9.x", "?version=%3C1.9.x", "?version=banana", "?version=v",
 		"?version=%3C", "?version=%3C2%3E1", "?version=%ff"} {
 		w.problem(http.StatusUnprocessableEntity, call{method: http.MethodGet, path: Prefix + "/inventory" + query})
 	}

@@ -19,7 +19,7 @@ type Query struct {
 	Tags           []fleet.Tag
 	Connections    []fleet.Connection
 	Configurations []fleet.Configuration
-	Versions       []string // versions as daemons report them; <, <=, > or >= may come before a part of one: "<2"
+	Versions       []string // versions or their beginnings; <, <=, > or >= may come before: "<2"
 	Systems        []string
 	FolderStates   []fleet.FolderState // selects devices with a folder in one of these states
 	SeenBefore     time.Time           // selects devices that are not online and were last seen before; zero: all
@@ -251,14 +251,16 @@ func (q Query) picksVersion(version string) bool {
 	})
 }
 
-// versionIs reports whether a version matches a filter: it is equal, or lower or higher as the operator says. "<2"
-// matches every version before v2. An unknown version, or a text that is no version, matches no operator.
+// versionIs reports whether a version matches a filter: it is equal or begins so, or is lower or higher as the
+// operator says. "2.1" matches v2.1.3, and "<2" every version before v2. An unknown version, or a text that is no
+// version, matches no operator.
 func versionIs(version, asked string) bool {
 	bound := strings.TrimLeft(asked, "<>=")
 	relation := strings.TrimSuffix(asked, bound)
 	switch {
 	case relation == "":
-		return version == asked
+		has, wants := strings.TrimPrefix(version, "v"), strings.TrimPrefix(asked, "v")
+		return has == wants || wants != "" && strings.HasPrefix(has, wants+".")
 	case !fleet.IsVersion(version):
 		return false
 	}

@@ -29,7 +29,7 @@ type deviceListCommand struct {
 	Stopped   bool     `env:"-" help:"Only devices that stopped a folder."`
 	Outdated  bool     `env:"-" help:"Only devices with an older version of Syncthing than the newest that any device runs."`
 	OlderThan string   `env:"-" help:"Only devices with a version of Syncthing before this one, as 2.1.0." placeholder:"VERSION"`
-	Stale     string   `env:"-" help:"Only devices that are not online and were not seen for so long, as 36h or 7d." placeholder:"TIME"`
+	Stale     string   `env:"-" help:"Only devices that are not online and were not seen for so long, as 36h or 7d; one that was never seen counts from its registration." placeholder:"TIME"`
 	Disk      string   `env:"-" name:"disk-below" help:"Only devices with a disk of which less is free, as 10%; their agents tell it." placeholder:"PERCENT"`
 	Sort      string   `env:"-" help:"Order: a column as --columns names it, or folder-state; with - the other way round, as --sort -to-go." placeholder:"ORDER"`
 	Columns   []string `env:"-" help:"Columns to print, with commas between: device, connection, configuration, folders, to-go, tags, version, system, disk-free, since, last-seen, address, waits, id; or all." placeholder:"COLUMN"`

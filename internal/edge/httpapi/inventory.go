@@ -60,8 +60,9 @@ var (
 		"Only devices with this version, with or without its v, or that begins so (2.1), or before or after one (<2, "+
 			">=2.1); may be given several times: with one of them",
 		textSchema(), parseVersion)}
-	deviceStale = durationParam("stale", "Only devices that are not online and were not seen for so long, as 36h or 7d")
-	deviceDisk  = numberParam("diskBelow", "Only devices with a disk of which less than so many percent are free, as "+
+	deviceStale = durationParam("stale", "Only devices that are not online and were not seen for so long, as 36h or 7d; "+
+		"one that was never seen counts from its registration")
+	deviceDisk = numberParam("diskBelow", "Only devices with a disk of which less than so many percent are free, as "+
 		"their agents tell it", 1, 100)
 	deviceSystems = several[string]{textParam("os",
 		"Only devices with this system; may be given several times: with one of them")}

@@ -171,7 +171,7 @@ func TestAnInventoryIsFilteredSortedAndPaged(t *testing.T) {
 	for query, want := range map[string][]string{
 		"?version=%3C1.10": {"Nas"}, "?version=%3E=v1.10&version=v1.9.0": {"Nas", "laptop"}, "?version=%3E2": nil,
 		"?version=%3C=1.9.0": {"Nas"}, "?version=%3E1.9.0": {"laptop"},
-		"?stale=7d": {"laptop"}, "?stale=30m": {"laptop"}, "?diskBelow=10": {"office"}, "?diskBelow=5": nil,
+		"?stale=7d": nil, "?stale=30m": nil, "?diskBelow=10": {"office"}, "?diskBelow=5": nil,
 		"?outdated=true": {"Nas"}, "?outdated=true&os=windows": nil, "?outdated=false": {"Nas", "laptop", "office"},
 		"?sort=-diskFree": {"office", "Nas", "laptop"},
 		"?q=LAP":          {"laptop"}, "?q=10.0.0": {"Nas"}, "?q=" + strings.ToLower(string(idC)): {"office"},

@@ -240,9 +240,14 @@ func (q Query) misses(row *Row) (missed filters) {
 	return missed
 }
 
-// notSeenSince reports whether the device is not online and was last seen before a time.
+// notSeenSince reports whether the device is not online and was last seen before a time. A device that was never seen
+// counts from when it was registered.
 func (r *Row) notSeenSince(at time.Time) bool {
-	return r.State.Connection != fleet.Online && r.State.LastSeen.Before(at)
+	seen := r.State.LastSeen
+	if seen.IsZero() {
+		seen = r.Device.CreatedAt
+	}
+	return r.State.Connection != fleet.Online && seen.Before(at)
 }
 
 func (q Query) picksVersion(version string) bool {

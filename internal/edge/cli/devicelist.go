@@ -32,7 +32,7 @@ type deviceListCommand struct {
 	Stale     string   `env:"-" help:"Only devices that are not online and were not seen for so long, as 36h or 7d; one that was never seen counts from its registration." placeholder:"TIME"`
 	Disk      string   `env:"-" name:"disk-below" help:"Only devices with a disk of which less is free, as 10%; their agents tell it." placeholder:"PERCENT"`
 	Sort      string   `env:"-" help:"Order: a column as --columns names it, or folder-state; with - the other way round, as --sort -to-go." placeholder:"ORDER"`
-	Columns   []string `env:"-" help:"Columns to print, with commas between: device, connection, configuration, folders, to-go, tags, version, system, disk-free, since, last-seen, address, waits, id; or all." placeholder:"COLUMN"`
+	Columns   []string `env:"-" help:"Columns to print, with commas between: device, connection, configuration, folders, to-go, tags, version, system, disk-free, since, last-seen, address, waits, id; or all. With -o csv they are the fields of these columns." placeholder:"COLUMN"`
 	Filter    []string `env:"-" sep:"none" help:"What the flags above pick, written as for commands that act on devices: state=held, version=<2 or behind; may be repeated." placeholder:"FIELD=VALUE"`
 	Limit     int      `env:"-" help:"At most so many devices." placeholder:"N"`
 }
@@ -42,6 +42,10 @@ func (c *deviceListCommand) Run(ctx context.Context, env *environment, server *c
 	shown, err := chosenColumns(c.Columns)
 	if err != nil {
 		return err
+	}
+	if len(c.Columns) > 0 && !c.forPeople() && c.Output != "csv" {
+		return &fleet.Error{Code: fleet.CodeInvalid, Message: "--columns is for tables, and not for -o " + c.Output,
+			Hint: "Leave out --columns, or give -o csv."}
 	}
 	sort, err := orderForServer(inventorySorts, c.Sort)
 	if err != nil {
@@ -71,7 +75,7 @@ func (c *deviceListCommand) Run(ctx context.Context, env *environment, server *c
 	}
 	switch c.Output {
 	case "json", "yaml", "csv":
-		return printValue(env, c.output, all.Devices)
+		return printValue(env, c.output, all.Devices, fieldsFor(c.Columns, shown)...)
 	case "name":
 		return printWords(ctx, env, server, all.Devices)
 	}

@@ -116,6 +116,30 @@ func TestDevicesAreListedForPrograms(t *testing.T) {
 	}
 }
 
+// --columns was ignored where the list is for programs.
+func TestColumnsPickTheFieldsForSpreadsheets(t *testing.T) {
+	address, asked := serving(t, map[string]any{"inventory": api.Inventory{Devices: []api.InventoryDevice{
+		{DeviceID: idNAS, Label: "nas", Version: "v2.1.3", OS: "linux", Arch: "arm64"}}}})
+	list := []string{"device", "list", "--server", address, "--token", "x"}
+	_, out, errs := run(t, append(list, "-o", "csv", "--columns", "version,device,system,id")...)
+	if want := "version,label,deviceID,os,arch\nv2.1.3,nas," + idNAS + ",linux,arm64\n"; out != want {
+		t.Errorf("got %s%s, want %s", out, errs, want)
+	}
+	_, usual, _ := run(t, append(list, "-o", "csv")...)
+	if _, out, _ := run(t, append(list, "-o", "csv", "--columns", "all")...); out != usual ||
+		!strings.Contains(out, ",needUnknown,") {
+		t.Errorf("all columns are %s, want %s", out, usual)
+	}
+	delete(asked, "inventory")
+	for _, how := range []string{"json", "yaml", "name"} {
+		code, out, errs := run(t, append(list, "-o", how, "--columns", "device")...)
+		if code != exitUsage || out != "" || !strings.Contains(errs, "--columns is for tables, and not for -o "+how) ||
+			asked["inventory"] != "" {
+			t.Errorf("-o %s: got %d and %s%s", how, code, out, errs)
+		}
+	}
+}
+
 func TestWhatWaitsIsShownWithTheCommandsThatSolveIt(t *testing.T) {
 	address, _ := serving(t, map[string]any{"waiting": api.Waiting{Devices: 2, Groups: []api.WaitingGroup{
 		{

@@ -22,20 +22,29 @@ func labelled(all []api.Device, label, except string) (named []api.Device) {
 }
 
 // agreedLabel is an error unless no other device has the label, or the person wants a second one: a label that two
-// devices have names neither of them in commands.
+// devices have names neither of them in commands. With --yes the person is told.
 func (a asking) agreedLabel(ctx context.Context, env *environment, server *client.Client, label, id string) error {
-	if a.Yes || label == "" {
+	if label == "" {
 		return nil
 	}
 	all, err := server.Devices(ctx, client.List{Search: label})
 	if err != nil {
+		if a.Yes {
+			return nil //nolint:nilerr // Nothing is asked then.
+		}
 		return err
 	}
-	if others := labelled(all, label, id); len(others) > 0 {
-		return confirm(env, fmt.Sprintf("%s has the label %q already, so commands could not tell the two apart by it. "+
-			"Give it to %s, too?", fleet.DeviceID(others[0].DeviceID).Short(), printable(label), fleet.DeviceID(id).Short()))
+	others := labelled(all, label, id)
+	if len(others) == 0 {
+		return nil
 	}
-	return nil
+	text := fmt.Sprintf("%s has the label %q already, so commands could not tell the two apart by it.",
+		fleet.DeviceID(others[0].DeviceID).Short(), printable(label))
+	if a.Yes {
+		fmt.Fprintln(env.Err, "Warning:", text)
+		return nil
+	}
+	return confirm(env, fmt.Sprintf("%s Give it to %s, too?", text, fleet.DeviceID(id).Short()))
 }
 
 // freeLabel is the name, or the name with the first number that makes it a label of no device.

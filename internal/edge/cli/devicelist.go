@@ -73,6 +73,11 @@ func (c *deviceListCommand) Run(ctx context.Context, env *environment, server *c
 	if err != nil {
 		return err
 	}
+	if all.Matched == 0 {
+		for _, text := range unusedTags(ctx, server, query.Tags) {
+			fmt.Fprintln(env.Err, text)
+		}
+	}
 	switch c.Output {
 	case "json", "yaml", "csv":
 		return printValue(env, c.output, all.Devices, fieldsFor(c.Columns, shown)...)

@@ -116,6 +116,31 @@ func TestDevicesAreListedForPrograms(t *testing.T) {
 	}
 }
 
+// A mistyped tag gave an empty list without a word.
+func TestATagThatNoDeviceHasIsNamedWithTheNearest(t *testing.T) {
+	tags := []api.TagOverview{{Tag: "site:berlin", Devices: 3}, {Tag: "site:bern", Templates: []int64{1}},
+		{Tag: "lima", Devices: 1}}
+	address, _ := serving(t, map[string]any{"inventory": api.Inventory{Total: 9}, "devices": []api.Device{},
+		"overview/tags": tags})
+	at := []string{"--server", address, "--token", "x"}
+	for tag, want := range map[string]string{
+		"site:ber": "no device has the tag \"site:ber\"; did you mean \"site:berlin\"?\n",
+		"nobody":   "no device has the tag \"nobody\"\n",
+		"lima":     "",
+	} {
+		for _, args := range [][]string{{"--tag", tag, "-o", "name"}, {"--filter", "tag=" + tag, "-o", "json"}} {
+			code, _, errs := run(t, append(append([]string{"device", "list"}, args...), at...)...)
+			if code != exitDone || errs != want {
+				t.Errorf("%v: got %d and %s", args, code, errs)
+			}
+		}
+		code, _, errs := run(t, append([]string{"device", "rescan", "--tag", tag}, at...)...)
+		if code != exitRefused || !strings.Contains(errs, "no device is picked: --tag '"+tag+"'\n"+want+"`muster device") {
+			t.Errorf("rescan --tag %s: got %d and %s", tag, code, errs)
+		}
+	}
+}
+
 // --columns was ignored where the list is for programs.
 func TestColumnsPickTheFieldsForSpreadsheets(t *testing.T) {
 	address, asked := serving(t, map[string]any{"inventory": api.Inventory{Devices: []api.InventoryDevice{

@@ -194,10 +194,26 @@ func TestAnInventoryIsFilteredSortedAndPaged(t *testing.T) {
 		}
 	}
 	for _, query := range []string{"?state=gone", "?sort=price", "?stale=soon", "?stale=-1h", "?diskBelow=0",
-		"?offset=-1", "?limit=0", "?waiting=tea", "?tag=%00", "?os=%ff", "?version=%3Cbanana",
+		"?offset=-1", "?limit=0", "?waiting=tea", "?tag=%00", "?os=%ff", "?os=windows95", "?version=%3Cbanana",
 		"?version=%3D2", "?version=%3D%3C2", "?version=1.9.x", "?version=%3C1.9.x", "?version=banana", "?version=v",
 		"?version=%3C", "?version=%3C2%3E1", "?version=%ff"} {
 		w.problem(http.StatusUnprocessableEntity, call{method: http.MethodGet, path: Prefix + "/inventory" + query})
+	}
+}
+
+// Of a mistyped word the answer said which words there are, and of a system nothing.
+func TestAMistypedWordOfAFilterIsAnsweredWithTheNearest(t *testing.T) {
+	w := threeDevices(t)
+	for query, want := range map[string][2]string{
+		"?os=windows95":       {"os is aix, android,", "Did you mean windows?"},
+		"?state=ofline":       {"state is a connection (neverSeen, online,", "Did you mean online?"},
+		"?folderState=stoped": {"it is one of upToDate, scanning,", "Did you mean stopped?"},
+		"?waiting=hold":       {"waiting is one of any, none,", "Did you mean held?"},
+	} {
+		got := w.problem(http.StatusUnprocessableEntity, call{method: http.MethodGet, path: Prefix + "/inventory" + query})
+		if !strings.Contains(got.Detail, want[0]) || got.Hint != want[1] {
+			t.Errorf("%s: got %q, %q", query, got.Detail, got.Hint)
+		}
 	}
 }
 

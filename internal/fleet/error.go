@@ -126,7 +126,7 @@ func Invalidf(field, format string, args ...any) *Error {
 	return &Error{Code: CodeInvalid, Message: message, Details: []Detail{{Field: field, Message: message}}}
 }
 
-// InvalidWord returns the error for a word that is none of those that a field takes. It names the nearest of them.
+// InvalidWord returns the error for a word that a field does not take. It names the nearest of them.
 func InvalidWord(field, word, message string, known []string) *Error {
 	err := Invalidf(field, "%s", message)
 	if near := Nearest(word, known); near != "" {

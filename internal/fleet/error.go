@@ -126,6 +126,15 @@ func Invalidf(field, format string, args ...any) *Error {
 	return &Error{Code: CodeInvalid, Message: message, Details: []Detail{{Field: field, Message: message}}}
 }
 
+// InvalidWord returns the error for a word that a field does not take. It names the nearest of them.
+func InvalidWord(field, word, message string, known []string) *Error {
+	err := Invalidf(field, "%s", message)
+	if near := Nearest(word, known); near != "" {
+		err.Hint = fmt.Sprintf("Did you mean %s?", near)
+	}
+	return err
+}
+
 // NotFoundf returns the error for something that does not exist.
 func NotFoundf(format string, args ...any) *Error {
 	return &Error{Code: CodeNotFound, Message: fmt.Sprintf(format, args...)}

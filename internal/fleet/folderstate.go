@@ -1,5 +1,10 @@
 package fleet
 
+import (
+	"fmt"
+	"strings"
+)
+
 // FolderState is the state of a folder on one device. Larger values are worse: a device, or a folder on several
 // devices, is shown by its worst state. The state of one folder on one device comes from rules that package health
 // tries in a different order: the first rule that applies wins.
@@ -68,7 +73,8 @@ func ParseFolderState(word string) (FolderState, error) {
 			return FolderState(state), nil //nolint:gosec // they are few
 		}
 	}
-	return FolderUnknown, Invalidf("folderState", "%q is no state of a folder", word)
+	message := fmt.Sprintf("%q is no state of a folder: it is one of %s", word, strings.Join(folderStates[:], ", "))
+	return FolderUnknown, InvalidWord("folderState", word, message, folderStates[:])
 }
 
 // FolderCounts counts folders, or folders on devices, by their state.

@@ -49,10 +49,10 @@ var errands = []errand{
 	{"why is this file not on the NAS", [][]string{command("file notes-0002-1 2023/item-04748.dat")},
 		[]string{`^fjord-laptop-006 .* present`, `^lagoon-nas-007 .* missing .*insufficient space`}},
 	{
-		"who was not seen for a week",
-		[][]string{command("device list --stale 7d")},
+		"who cannot be reached, and who was not seen for a week",
+		[][]string{command("device list --state unreachable"), command("device list --stale 7d")},
 		[]string{`^cedar-laptop-034 .* unreachable `,
-			`^1 of 40 devices`},
+			`^1 of 40 devices`, `^0 of 40 devices`},
 	},
 	{
 		"which disk is nearly full",

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -129,6 +130,9 @@ type environment struct {
 // the start of a worker.
 const workerWord = "worker"
 
+// helpWord before a command shows its help, as --help behind it does.
+const helpWord = "help"
+
 const description = `Central management for fleets of Syncthing daemons.
 
 Exit codes: 0 done, 1 failed, 2 wrong arguments, 3 refused with a text that says what to do, or something waits for a
@@ -138,6 +142,9 @@ person (status), 4 no server answers, 5 something differs (plan), 130 interrupte
 func Run(ctx context.Context, args []string, streams Streams, commit string) int {
 	if first(args) == "--version" {
 		args = append([]string{"version"}, args[1:]...)
+	}
+	if first(args) == helpWord {
+		args = slices.Concat(args[1:], []string{"--help"})
 	}
 	if first(args) == workerWord {
 		return explain(streams.Err, sandbox.Serve(streams.In, streams.Out))

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -86,10 +87,12 @@ type target struct {
 	context   string // name of the context that the person asked for; "": none
 	tokenFile string // file with the token of the context
 	user      string // user of the session whose token it is
+	unsent    string // name of the context in use, whose token is for another server; "": none
 }
 
-// target finds the server. A token or home from the flags is sent to the server from the flags, to that of a context
-// which is asked for, or to the one on this machine, never to the server of an earlier log-in.
+// target finds the server. A token that is typed is sent to the server from the flags, or to that of the context in
+// use. Any other token or home is sent to the server from the flags, to that of a context which is asked for, or to
+// the one on this machine, never to the server of an earlier log-in.
 func (c *connection) target(all logins) (target, error) {
 	c.dropEnvironment()
 	if name, err := c.contextOf(all); name != "" || err != nil {
@@ -106,7 +109,8 @@ func (c *connection) target(all logins) (target, error) {
 		at.home = homeWithToken(candidates)
 	} else {
 		at.home, at.address = localServer(candidates, defaultServer)
-		if current := all.Servers[all.Current]; byLogin && current.canProve() {
+		current := all.Servers[all.Current]
+		if byLogin && current.canProve() || current.Address != "" && c.isTokenTyped() && c.MusterHome == "" {
 			return c.with(at, all.Current, current), nil
 		}
 	}
@@ -119,10 +123,18 @@ func (c *connection) target(all logins) (target, error) {
 		return c.trusting(at, kept), nil
 	}
 	at.name = hostOf(at.address)
+	if used := cmp.Or(c.Context, all.Current); byLogin && all.Servers[used].canProve() {
+		at.unsent = used
+	}
 	if !strings.Contains(at.address, "://") {
 		return at, all.unknownServer(c.Server)
 	}
 	return at, nil
+}
+
+// isTokenTyped reports whether a token is on the command line.
+func (c *connection) isTokenTyped() bool {
+	return c.Token != "" && (c.onCommandLine["token"] || c.onCommandLine["token-file"])
 }
 
 // resolved is target with the kept log-ins.
@@ -154,6 +166,9 @@ func (c *connection) client() (*client.Client, error) {
 			return nil, notLoggedIn(at)
 		}
 		text, err := os.ReadFile(filepath.Join(at.home, auth.AdminTokenFile))
+		if err != nil && at.unsent != "" {
+			return nil, notLoggedIn(at)
+		}
 		if err != nil {
 			return nil, noToken(at.home, err)
 		}
@@ -232,8 +247,16 @@ func noCertificate(why string) error {
 		Hint: "Give a file with the server's certificate, or its issuer's, in PEM."}
 }
 
-// notLoggedIn is the error about a server that is to be called by the administrator's token of this machine.
+// notLoggedIn is the error about a server that is to be called by the administrator's token of this machine, or while
+// the context in use is another server.
 func notLoggedIn(at target) error {
+	if at.unsent != "" {
+		return &fleet.Error{Code: fleet.CodeUnauthorized,
+			Message: fmt.Sprintf("you are not logged in to %s, and the token of the context %q is not sent to another server",
+				at.address, at.unsent),
+			Hint: fmt.Sprintf("Give --token-file FILE with a token of that server, or type `muster login --server %s`.",
+				at.address)}
+	}
 	return &fleet.Error{Code: fleet.CodeUnauthorized,
 		Message: fmt.Sprintf("you are not logged in to %s, and the token in %s is for a server on this machine", at.address,
 			at.home),

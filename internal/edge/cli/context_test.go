@@ -113,6 +113,13 @@ func TestWhatIsGivenCountsMoreThanAContext(t *testing.T) {
 		want  target
 	}{
 		"the current one": {connection{}, target{address: "https://here.example", token: "session", ca: "here.pem"}},
+		"a token that is typed, with the current one": {connection{Token: "t", onCommandLine: typed("token")},
+			target{address: "https://here.example", token: "t", ca: "here.pem"}},
+		"a token of a file that is typed": {connection{Token: "t", TokenFile: open, onCommandLine: typed("token-file")},
+			target{address: "https://here.example", token: "t", ca: "here.pem"}},
+		"a token that is exported": {connection{Token: "t"}, target{address: defaultServer, token: "t"}},
+		"a token and a home that are typed": {connection{Token: "t", MusterHome: home,
+			onCommandLine: typed("token", "muster-home")}, target{address: defaultServer, token: "t"}},
 		"another one": {connection{Context: "away"},
 			target{address: "https://away.example", tokenFile: open, fingerprint: "sha256:aa"}},
 		"a token": {connection{Context: "away", Token: "t"},
@@ -151,6 +158,14 @@ func TestWhatIsGivenCountsMoreThanAContext(t *testing.T) {
 		if got, err := flags.target(all); err == nil {
 			t.Errorf("%+v: got %+v", flags, got)
 		}
+	}
+	if err := all.write(); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errs := run(t, "token", "list", "--server", "https://third.example"); code != exitRefused ||
+		!strings.Contains(errs, "not logged in to https://third.example, and the token of the context \"here\" is not sent "+
+			"to another server\nGive --token-file FILE") {
+		t.Errorf("got %d %s", code, errs)
 	}
 	if err := os.Chmod(open, 0o644); err != nil { //nolint:gosec // others shall be able to read it
 		t.Fatal(err)

@@ -2,12 +2,19 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
+	"encoding"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
+	"reflect"
 	"regexp"
+	"slices"
 	"strings"
+
+	"muster/api"
+	"muster/internal/fleet"
 )
 
 // formula matches what a spreadsheet takes for a formula and would carry out, such as a label that somebody chose. The
@@ -25,28 +32,109 @@ const blank = `\t\n\v\f\r \x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F
 type csvRow struct {
 	names []string // the order is that of the API
 	cells map[string]string
+	whole map[string]bool // names of fields that are one cell also where the value is an object
 }
 
-// printCSV prints a JSON list as a table for spreadsheets, with the names of all fields in its first line. A value that
-// is no list is a table of one line.
-func printCSV(out io.Writer, text []byte) error {
+// printCSV prints a value, which was written as a JSON text, as a table for spreadsheets, with the names of all
+// fields in its first line. A value that is no list is a table of one line. With fields only these are columns, in
+// their order.
+func printCSV(out io.Writer, value any, text []byte, fields ...string) error {
 	members := []json.RawMessage{}
 	if err := json.Unmarshal(text, &members); err != nil {
 		members = []json.RawMessage{text}
 	}
-	rows, titles, known := make([]csvRow, len(members)), []string{}, map[string]bool{}
+	of := reflect.TypeOf(value)
+	if of != nil && of.Kind() == reflect.Slice && !encodesItself(of) {
+		of = of.Elem()
+	}
+	titles := csvTitles(of, "")
+	isTyped := len(titles) > 0
+	rows, known := make([]csvRow, len(members)), setOf(titles)
 	for i, member := range members {
-		rows[i].cells = map[string]string{}
+		rows[i] = csvRow{cells: map[string]string{}, whole: setOf(titles)}
 		if err := rows[i].add("", member); err != nil {
 			return err
 		}
 		for _, name := range rows[i].names {
-			if !known[name] {
+			if !isTyped && !known[name] {
 				known[name], titles = true, append(titles, name)
 			}
 		}
 	}
-	return writeCSV(out, titles, rows)
+	return writeCSV(out, onlyTitles(titles, fields), rows)
+}
+
+func setOf(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
+}
+
+// onlyTitles are the titles of some fields, also those of their inner fields, in the order of the fields; without
+// fields all.
+func onlyTitles(titles, fields []string) (some []string) {
+	if len(fields) == 0 {
+		return titles
+	}
+	for _, field := range fields {
+		for _, title := range titles {
+			if (title == field || strings.HasPrefix(title, field+".")) && !slices.Contains(some, title) {
+				some = append(some, title)
+			}
+		}
+	}
+	return some
+}
+
+// csvTitles are the columns of things of a type: the names of all its fields, also of those that no thing has. A
+// thing whose type does not name its fields has none.
+func csvTitles(of reflect.Type, outer string) (titles []string) {
+	for of != nil && of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	switch {
+	case of == reflect.TypeFor[api.FolderCounts]():
+		titles = []string{outer + ".all"}
+		for _, state := range fleet.FolderStates() {
+			titles = append(titles, outer+"."+state.String())
+		}
+		return titles
+	case of != nil && of.Kind() == reflect.Struct && !encodesItself(of):
+		for field := range of.Fields() {
+			for _, title := range titlesOf(field, outer) {
+				if !slices.Contains(titles, title) {
+					titles = append(titles, title)
+				}
+			}
+		}
+		return titles
+	case outer == "":
+		return nil
+	}
+	return []string{outer}
+}
+
+// titlesOf are the columns of a field.
+func titlesOf(field reflect.StructField, outer string) []string {
+	name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+	switch {
+	case field.Anonymous && name == "":
+		return csvTitles(field.Type, outer)
+	case !field.IsExported() || name == "-":
+		return nil
+	}
+	name = cmp.Or(name, field.Name)
+	if outer != "" {
+		name = outer + "." + name
+	}
+	return csvTitles(field.Type, name)
+}
+
+// encodesItself reports whether values of a type say themselves what they are in JSON.
+func encodesItself(of reflect.Type) bool {
+	return of.Implements(reflect.TypeFor[json.Marshaler]()) || of.Implements(reflect.TypeFor[encoding.TextMarshaler]())
 }
 
 func writeCSV(out io.Writer, titles []string, rows []csvRow) error {
@@ -75,7 +163,7 @@ func writeRows(table *csv.Writer, titles []string, rows []csvRow) error {
 	return table.Error()
 }
 
-// csvLines prints values as they come, as lines of one table for spreadsheets. Its columns are the fields of the first.
+// csvLines prints values of one type as they come, as lines of one table for spreadsheets.
 type csvLines struct{ titles []string }
 
 func (l *csvLines) print(out io.Writer, value any) error {
@@ -83,20 +171,21 @@ func (l *csvLines) print(out io.Writer, value any) error {
 	if err != nil {
 		return err
 	}
-	row := csvRow{cells: map[string]string{}}
+	titles := csvTitles(reflect.TypeOf(value), "")
+	row := csvRow{cells: map[string]string{}, whole: setOf(titles)}
 	if err := row.add("", text); err != nil {
 		return err
 	}
 	if l.titles == nil {
-		l.titles = row.names
+		l.titles = titles
 		return writeCSV(out, l.titles, []csvRow{row})
 	}
 	return writeRows(csv.NewWriter(out), l.titles, []csvRow{row})
 }
 
-// add puts a value into the line: an object as one cell for each of its fields.
+// add puts a value into the line: an object as one cell for each of its fields, unless it is one cell as a whole.
 func (r *csvRow) add(name string, value json.RawMessage) error {
-	if value = bytes.TrimSpace(value); len(value) > 0 && value[0] == '{' {
+	if value = bytes.TrimSpace(value); len(value) > 0 && value[0] == '{' && !r.whole[name] {
 		return r.addFields(name, value)
 	}
 	if name == "" {
@@ -148,6 +237,8 @@ func csvCell(value json.RawMessage) (string, error) {
 		return spreadsheetSafe(of), nil
 	case []any:
 		return spreadsheetSafe(joinedList(of, value)), nil
+	case map[string]any:
+		return spreadsheetSafe(compactJSON(value)), nil
 	}
 	return string(value), nil // a number, true or false
 }
@@ -161,12 +252,17 @@ func joinedList(list []any, value json.RawMessage) string {
 		case json.Number:
 			texts[i] = member.String()
 		default:
-			var short bytes.Buffer
-			_ = json.Compact(&short, value) // it was decoded before
-			return short.String()
+			return compactJSON(value)
 		}
 	}
 	return strings.Join(texts, "; ")
+}
+
+// compactJSON is a value that was decoded before, without blanks.
+func compactJSON(value json.RawMessage) string {
+	var short bytes.Buffer
+	_ = json.Compact(&short, value)
+	return short.String()
 }
 
 // spreadsheetSafe puts an apostrophe before what a spreadsheet would take for a formula, and replaces what a terminal

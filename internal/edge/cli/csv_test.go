@@ -32,12 +32,46 @@ func TestAListIsPrintedForSpreadsheets(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	out.Reset()
-	if err := printValue(env, output{"csv"}, []row{}); err != nil || out.String() != "\n" {
+	if err := printValue(env, output{"csv"}, []row{}); err != nil ||
+		out.String() != "label,tags,folders.all,disk,inner\n" {
 		t.Errorf("an empty list gives %q, %v", out.String(), err)
 	}
 	out.Reset()
 	if err := printValue(env, output{"csv"}, []string{"b", "=c"}); err != nil || out.String() != "value\nb\n'=c\n" {
 		t.Errorf("a list of texts gives %q, %v", out.String(), err)
+	}
+}
+
+// The column of a state of folders came and went with the devices that were in it.
+func TestTheColumnsOfACSVAreThoseOfTheType(t *testing.T) {
+	header := func(list any) string {
+		var out strings.Builder
+		if err := printValue(&environment{Streams: Streams{Out: &out}}, output{"csv"}, list); err != nil {
+			t.Fatal(err)
+		}
+		first, _, _ := strings.Cut(out.String(), "\n")
+		return first
+	}
+	empty := header([]api.InventoryDevice{})
+	if !strings.Contains(empty, ",folders.all,folders.upToDate,folders.scanning,") {
+		t.Errorf("got %s", empty)
+	}
+	some := []api.InventoryDevice{{DeviceID: idNAS, Folders: api.FolderCounts{"all": 1, "stopped": 1}}}
+	if got := header(some); got != empty {
+		t.Errorf("got %s, without a device %s", got, empty)
+	}
+	type thing struct {
+		api.Vars
+		On *api.Identity `json:"on,omitempty"`
+		At *api.Time     `json:"at"`
+	}
+	var out strings.Builder
+	things := []thing{{Vars: api.Vars{Vars: map[string]json.RawMessage{"a": raw("1")}}}, {On: &api.Identity{Issuer: "i"}}}
+	if err := printValue(&environment{Streams: Streams{Out: &out}}, output{"csv"}, things); err != nil {
+		t.Fatal(err)
+	}
+	if want := "vars,on.issuer,on.subject,at\n\"{\"\"a\"\":1}\",,,\n,i,,\n"; out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
 	}
 }
 

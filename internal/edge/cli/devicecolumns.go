@@ -17,6 +17,8 @@ type deviceColumn struct {
 	sort  string // the order of the server, "" where it sorts by something else only
 	cell  func(api.InventoryDevice) string
 	usual bool // the column is printed where --columns names none
+
+	fields []string // the fields of the API that are its columns for spreadsheets
 }
 
 func (c deviceColumn) name() string { return orderOf(c.title) }
@@ -24,20 +26,29 @@ func (c deviceColumn) name() string { return orderOf(c.title) }
 // deviceColumns are those of the console's table, in its order, and what a device waits for and the ID. The usual ones
 // are the same there.
 var deviceColumns = []deviceColumn{
-	{"DEVICE", "label", func(d api.InventoryDevice) string { return nameOf(d.DeviceID, d.Label) }, true},
-	{"CONNECTION", "connection", func(d api.InventoryDevice) string { return d.Connection }, true},
-	{"CONFIGURATION", "configuration", func(d api.InventoryDevice) string { return d.Configuration }, true},
-	{"FOLDERS", "folders", func(d api.InventoryDevice) string { return foldersIn(d.Folders) }, true},
-	{"TO GO", "needBytes", lackOfDevice, true},
-	{"TAGS", "", func(d api.InventoryDevice) string { return orDash(strings.Join(d.Tags, ", ")) }, true},
-	{"VERSION", "version", func(d api.InventoryDevice) string { return orDash(d.Version) }, true},
-	{"SYSTEM", "os", func(d api.InventoryDevice) string { return orDash(strings.TrimSpace(d.OS + " " + d.Arch)) }, false},
-	{"DISK FREE", "diskFree", func(d api.InventoryDevice) string { return percentOf(d.DiskFree) }, true},
-	{"SINCE", "since", func(d api.InventoryDevice) string { return shortTime(d.Since) }, true},
-	{"LAST SEEN", "lastSeen", func(d api.InventoryDevice) string { return shortTime(d.LastSeen) }, false},
-	{"ADDRESS", "foundBy", addressOf, false},
-	{"WAITS", "", func(d api.InventoryDevice) string { return orDash(strings.Join(d.Waits, ", ")) }, false},
-	{"ID", "", func(d api.InventoryDevice) string { return d.DeviceID }, false},
+	{"DEVICE", "label", func(d api.InventoryDevice) string { return nameOf(d.DeviceID, d.Label) },
+		true, []string{"label", "deviceID"}},
+	{"CONNECTION", "connection", func(d api.InventoryDevice) string { return d.Connection },
+		true, []string{"connection"}},
+	{"CONFIGURATION", "configuration", func(d api.InventoryDevice) string { return d.Configuration },
+		true, []string{"configuration"}},
+	{"FOLDERS", "folders", func(d api.InventoryDevice) string { return foldersIn(d.Folders) },
+		true, []string{"folders"}},
+	{"TO GO", "needBytes", lackOfDevice, true, []string{"needBytes", "needUnknown"}},
+	{"TAGS", "", func(d api.InventoryDevice) string { return orDash(strings.Join(d.Tags, ", ")) },
+		true, []string{"tags"}},
+	{"VERSION", "version", func(d api.InventoryDevice) string { return orDash(d.Version) }, true, []string{"version"}},
+	{"SYSTEM", "os", func(d api.InventoryDevice) string { return orDash(strings.TrimSpace(d.OS + " " + d.Arch)) },
+		false, []string{"os", "arch"}},
+	{"DISK FREE", "diskFree", func(d api.InventoryDevice) string { return percentOf(d.DiskFree) },
+		true, []string{"diskFree"}},
+	{"SINCE", "since", func(d api.InventoryDevice) string { return shortTime(d.Since) }, true, []string{"since"}},
+	{"LAST SEEN", "lastSeen", func(d api.InventoryDevice) string { return shortTime(d.LastSeen) },
+		false, []string{"lastSeen"}},
+	{"ADDRESS", "foundBy", addressOf, false, []string{"address", "foundBy"}},
+	{"WAITS", "", func(d api.InventoryDevice) string { return orDash(strings.Join(d.Waits, ", ")) },
+		false, []string{"waits"}},
+	{"ID", "", func(d api.InventoryDevice) string { return d.DeviceID }, false, []string{"deviceID"}},
 }
 
 // addressOf is where a daemon was reached last, and how the address was found.
@@ -95,6 +106,17 @@ func chosenColumns(names []string) (chosen []deviceColumn, err error) {
 		chosen = append(chosen, deviceColumns[at])
 	}
 	return chosen, nil
+}
+
+// fieldsFor are the fields of the columns that --columns names; nil where these are all.
+func fieldsFor(names []string, chosen []deviceColumn) (fields []string) {
+	if len(names) == 0 || slices.Contains(names, allColumns) {
+		return nil
+	}
+	for _, column := range chosen {
+		fields = append(fields, column.fields...)
+	}
+	return fields
 }
 
 func printInventory(out io.Writer, shown []deviceColumn, devices []api.InventoryDevice) error {

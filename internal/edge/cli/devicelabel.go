@@ -22,16 +22,22 @@ func labelled(all []api.Device, label, except string) (named []api.Device) {
 }
 
 // agreedLabel is an error unless no other device has the label, or the person wants a second one: a label that two
-// devices have names neither of them in commands.
+// devices have names neither of them in commands. With --yes the person is told.
 func (a asking) agreedLabel(ctx context.Context, env *environment, server *client.Client, label, id string) error {
-	if a.Yes || label == "" {
+	if label == "" {
 		return nil
 	}
 	same, err := sameLabel(ctx, server, label, id)
-	if err != nil || same == "" {
+	switch {
+	case err != nil && !a.Yes:
 		return err
+	case same == "":
+		return nil
+	case a.Yes:
+		fmt.Fprintln(env.Err, "Warning:", same)
+		return nil
 	}
-	return confirm(env, same+fmt.Sprintf("Give it to %s, too?", fleet.DeviceID(id).Short()))
+	return confirm(env, fmt.Sprintf("%s Give it to %s, too?", same, fleet.DeviceID(id).Short()))
 }
 
 // sameLabel is a sentence about another device that has the label, "" where none does.
@@ -44,7 +50,7 @@ func sameLabel(ctx context.Context, server *client.Client, label, id string) (st
 	if label == "" || len(others) == 0 {
 		return "", nil
 	}
-	return fmt.Sprintf("%s has the label %q already, so commands could not tell the two apart by it. ",
+	return fmt.Sprintf("%s has the label %q already, so commands could not tell the two apart by it.",
 		fleet.DeviceID(others[0].DeviceID).Short(), printable(label)), nil
 }
 

@@ -52,6 +52,34 @@ func TestAnExactLabelWinsOverTheFirstLettersOfAnID(t *testing.T) {
 	}
 }
 
+// A mistyped label was answered by advice to read the list of all devices.
+func TestTheNearestLabelIsNamedWhereNoDeviceHasOne(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		all := []api.Device{}
+		if r.URL.Query().Get("q") == "" {
+			all = append(all, api.Device{DeviceID: idNAS, Label: "karst-desk-035"},
+				api.Device{DeviceID: idLaptop, Label: "nas"})
+		}
+		_ = json.NewEncoder(w).Encode(all)
+	}))
+	t.Cleanup(server.Close)
+	for name, want := range map[string]string{"karst-dek-035": "Did you mean \"karst-desk-035\"? `muster device list`",
+		"elsewhere": "begins so\n`muster device list` lists all"} {
+		code, _, errs := run(t, "device", "get", name, "--token", "x", "--server", server.URL)
+		if code != exitRefused || !strings.Contains(errs, want) {
+			t.Errorf("%s: got %d, %s", name, code, errs)
+		}
+	}
+}
+
+func TestTheNumberOfARolloutIsAskedFor(t *testing.T) {
+	code, _, errs := run(t, "rollout", "undo", "Osaka", "--token", "x", "--server", "http://127.0.0.1:1")
+	if code != exitUsage ||
+		!strings.Contains(errs, "\"Osaka\" is no number of a rollout; `muster rollout list` shows them") {
+		t.Errorf("got %d, %s", code, errs)
+	}
+}
+
 // `muster revocation delete vm` named no device while the ID of another revoked one began with VM. A whole ID is never
 // a label: who enrols a device chooses its label.
 func TestAnExactLabelOfARevokedDeviceWinsOverTheFirstLettersOfAnID(t *testing.T) {
@@ -87,7 +115,9 @@ func TestASecondEqualLabelIsAskedAbout(t *testing.T) {
 				all = append(all, "--yes")
 			}
 			code, out, errs := run(t, all...)
-			if asked := strings.Contains(out+errs, "has the label"); asked == agreed || (code == exitDone) != agreed ||
+			const told = "P56IOI7 has the label \"nas\" already, so commands could not tell the two apart by it."
+			if !strings.Contains(out+errs, told) || strings.Contains(errs, "Warning: "+told) != agreed ||
+				strings.Contains(out+errs, "[y/N]") == agreed || (code == exitDone) != agreed ||
 				(len(*stored) == 1) != agreed {
 				t.Errorf("%s, agreed %v: got %d, %q, %q, stored %q", name, agreed, code, out, errs, *stored)
 			}

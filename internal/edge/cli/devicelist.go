@@ -21,7 +21,7 @@ type deviceListCommand struct {
 	Search    string   `env:"-" short:"q" help:"Only devices with this text in label, ID or address." placeholder:"TEXT"`
 	Tag       []string `env:"-" sep:"none" help:"Only devices with this tag; may be repeated: with all of them." placeholder:"TAG"`
 	State     []string `env:"-" help:"Only devices with this connection or configuration, as online or held; may be repeated." placeholder:"STATE"`
-	Version   []string `env:"-" help:"Only devices with this version of Syncthing, as v2.1.3, or before or after one, as '<2' or '>=2.1'; may be repeated." placeholder:"VERSION"`
+	Version   []string `env:"-" help:"Only devices with this version of Syncthing, as 2.1.3, or that begins so, as 2.1, or before or after one, as '<2' or '>=2.1'; may be repeated." placeholder:"VERSION"`
 	OS        []string `env:"-" name:"os" help:"Only devices with this system, as linux; may be repeated." placeholder:"OS"`
 	Waiting   []string `env:"-" help:"Only devices that wait for a person: any, none, trouble (with connection or files), or a cause as pinMismatch; may be repeated." placeholder:"CAUSE"`
 	Folders   []string `env:"-" name:"folder-state" help:"Only devices with a folder in this state, as stopped or localChanges; may be repeated." placeholder:"STATE"`
@@ -29,10 +29,10 @@ type deviceListCommand struct {
 	Stopped   bool     `env:"-" help:"Only devices that stopped a folder."`
 	Outdated  bool     `env:"-" help:"Only devices with an older version of Syncthing than the newest that any device runs."`
 	OlderThan string   `env:"-" help:"Only devices with a version of Syncthing before this one, as 2.1.0." placeholder:"VERSION"`
-	Stale     string   `env:"-" help:"Only devices that are not online and were not seen for so long, as 36h or 7d." placeholder:"TIME"`
+	Stale     string   `env:"-" help:"Only devices that are not online and were not seen for so long, as 36h or 7d; one that was never seen counts from its registration." placeholder:"TIME"`
 	Disk      string   `env:"-" name:"disk-below" help:"Only devices with a disk of which less is free, as 10%; their agents tell it." placeholder:"PERCENT"`
 	Sort      string   `env:"-" help:"Order: a column as --columns names it, or folder-state; with - the other way round, as --sort -to-go." placeholder:"ORDER"`
-	Columns   []string `env:"-" help:"Columns to print, with commas between: device, connection, configuration, folders, to-go, tags, version, system, disk-free, since, last-seen, address, waits, id; or all." placeholder:"COLUMN"`
+	Columns   []string `env:"-" help:"Columns to print, with commas between: device, connection, configuration, folders, to-go, tags, version, system, disk-free, since, last-seen, address, waits, id; or all. With -o csv they are the fields of these columns." placeholder:"COLUMN"`
 	Filter    []string `env:"-" sep:"none" help:"What the flags above pick, written as for commands that act on devices: state=held, version=<2 or behind; may be repeated." placeholder:"FIELD=VALUE"`
 	Limit     int      `env:"-" help:"At most so many devices." placeholder:"N"`
 }
@@ -42,6 +42,10 @@ func (c *deviceListCommand) Run(ctx context.Context, env *environment, server *c
 	shown, err := chosenColumns(c.Columns)
 	if err != nil {
 		return err
+	}
+	if len(c.Columns) > 0 && !c.forPeople() && c.Output != "csv" {
+		return &fleet.Error{Code: fleet.CodeInvalid, Message: "--columns is for tables, and not for -o " + c.Output,
+			Hint: "Leave out --columns, or give -o csv."}
 	}
 	sort, err := orderForServer(inventorySorts, c.Sort)
 	if err != nil {
@@ -69,9 +73,14 @@ func (c *deviceListCommand) Run(ctx context.Context, env *environment, server *c
 	if err != nil {
 		return err
 	}
+	if all.Matched == 0 {
+		for _, text := range unusedTags(ctx, server, query.Tags) {
+			fmt.Fprintln(env.Err, text)
+		}
+	}
 	switch c.Output {
 	case "json", "yaml", "csv":
-		return printValue(env, c.output, all.Devices)
+		return printValue(env, c.output, all.Devices, fieldsFor(c.Columns, shown)...)
 	case "name":
 		return printWords(ctx, env, server, all.Devices)
 	}

@@ -116,6 +116,55 @@ func TestDevicesAreListedForPrograms(t *testing.T) {
 	}
 }
 
+// A mistyped tag gave an empty list without a word.
+func TestATagThatNoDeviceHasIsNamedWithTheNearest(t *testing.T) {
+	tags := []api.TagOverview{{Tag: "site:berlin", Devices: 3}, {Tag: "site:bern", Templates: []int64{1}},
+		{Tag: "lima", Devices: 1}}
+	address, _ := serving(t, map[string]any{"inventory": api.Inventory{Total: 9}, "devices": []api.Device{},
+		"overview/tags": tags})
+	at := []string{"--server", address, "--token", "x"}
+	for tag, want := range map[string]string{
+		"site:ber": "no device has the tag \"site:ber\"; did you mean \"site:berlin\"?\n",
+		"nobody":   "no device has the tag \"nobody\"\n",
+		"lima":     "",
+	} {
+		for _, args := range [][]string{{"--tag", tag, "-o", "name"}, {"--filter", "tag=" + tag, "-o", "json"}} {
+			code, _, errs := run(t, append(append([]string{"device", "list"}, args...), at...)...)
+			if code != exitDone || errs != want {
+				t.Errorf("%v: got %d and %s", args, code, errs)
+			}
+		}
+		code, _, errs := run(t, append([]string{"device", "rescan", "--tag", tag}, at...)...)
+		if code != exitRefused || !strings.Contains(errs, "no device is picked: --tag '"+tag+"'\n"+want+"`muster device") {
+			t.Errorf("rescan --tag %s: got %d and %s", tag, code, errs)
+		}
+	}
+}
+
+// --columns was ignored where the list is for programs.
+func TestColumnsPickTheFieldsForSpreadsheets(t *testing.T) {
+	address, asked := serving(t, map[string]any{"inventory": api.Inventory{Devices: []api.InventoryDevice{
+		{DeviceID: idNAS, Label: "nas", Version: "v2.1.3", OS: "linux", Arch: "arm64"}}}})
+	list := []string{"device", "list", "--server", address, "--token", "x"}
+	_, out, errs := run(t, append(list, "-o", "csv", "--columns", "version,device,system,id")...)
+	if want := "version,label,deviceID,os,arch\nv2.1.3,nas," + idNAS + ",linux,arm64\n"; out != want {
+		t.Errorf("got %s%s, want %s", out, errs, want)
+	}
+	_, usual, _ := run(t, append(list, "-o", "csv")...)
+	if _, out, _ := run(t, append(list, "-o", "csv", "--columns", "all")...); out != usual ||
+		!strings.Contains(out, ",needUnknown,") {
+		t.Errorf("all columns are %s, want %s", out, usual)
+	}
+	delete(asked, "inventory")
+	for _, how := range []string{"json", "yaml", "name"} {
+		code, out, errs := run(t, append(list, "-o", how, "--columns", "device")...)
+		if code != exitUsage || out != "" || !strings.Contains(errs, "--columns is for tables, and not for -o "+how) ||
+			asked["inventory"] != "" {
+			t.Errorf("-o %s: got %d and %s%s", how, code, out, errs)
+		}
+	}
+}
+
 func TestWhatWaitsIsShownWithTheCommandsThatSolveIt(t *testing.T) {
 	address, _ := serving(t, map[string]any{"waiting": api.Waiting{Devices: 2, Groups: []api.WaitingGroup{
 		{

@@ -16,12 +16,16 @@ type folderFailedCommand struct {
 	watching
 	sorting
 	paging
-	Folder string `arg:"" help:"ID of the folder."`
+	Folder string `arg:"" help:"ID of the folder, or its label where no other folder has that."`
 	Device string `env:"-" help:"All items of this device, whose daemon is asked; else the first items of each device." placeholder:"DEVICE"`
 }
 
 // Run lists the items of a folder that daemons could not sync.
 func (c *folderFailedCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
+	var err error
+	if c.Folder, err = folderNamed(ctx, server, c.Folder); err != nil {
+		return err
+	}
 	filter := client.List{}
 	if c.Device != "" {
 		device, err := deviceNamed(ctx, server, c.Device)
@@ -53,13 +57,17 @@ type fileCommand struct {
 	output
 	sorting
 	paging
-	Folder string `arg:"" help:"ID of the folder."`
+	Folder string `arg:"" help:"ID of the folder, or its label where no other folder has that."`
 	File   string `arg:"" help:"The file: its path within the folder, with / between the names."`
 	Tag    string `env:"-" help:"Only devices with this tag." placeholder:"TAG"`
 }
 
 // Run shows whether a file is on each device that has the folder, and why not.
 func (c *fileCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
+	var err error
+	if c.Folder, err = folderNamed(ctx, server, c.Folder); err != nil {
+		return err
+	}
 	all, err := server.FileOnDevices(ctx, c.Folder, c.File, client.List{Tag: c.Tag})
 	if err != nil {
 		return err

@@ -16,12 +16,16 @@ type folderConflictsCommand struct {
 	watching
 	sorting
 	paging
-	Folder string `arg:"" help:"ID of the folder."`
+	Folder string `arg:"" help:"ID of the folder, or its label where no other folder has that."`
 	Device string `env:"-" help:"Only files on this device." placeholder:"DEVICE"`
 }
 
 // Run lists the conflict files of a folder, and says how many there are on each device.
 func (c *folderConflictsCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
+	var err error
+	if c.Folder, err = folderNamed(ctx, server, c.Folder); err != nil {
+		return err
+	}
 	filter := client.List{}
 	if c.Device != "" {
 		device, err := deviceNamed(ctx, server, c.Device)

@@ -15,7 +15,7 @@ type folderCopiesCommand struct {
 	output
 	sorting
 	paging
-	Folder string `arg:"" help:"ID of the folder."`
+	Folder string `arg:"" help:"ID of the folder, or its label where no other folder has that."`
 }
 
 // copyWords are the states of a copy for people.
@@ -24,6 +24,10 @@ var copyWords = map[string]string{"proven": "proven", "agrees": "agrees, but for
 
 // Run asks the daemons that have a folder, and shows on which of them all its data is proven to be.
 func (c *folderCopiesCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
+	var err error
+	if c.Folder, err = folderNamed(ctx, server, c.Folder); err != nil {
+		return err
+	}
 	all, err := server.FolderCopies(ctx, c.Folder)
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 type folderOrder struct {
 	connection
 	ordering
-	Folder string `arg:"" help:"ID of the folder."`
+	Folder string `arg:"" help:"ID of the folder, or its label where no other folder has that."`
 	Device string `env:"-" help:"Only on this device: its label or ID, or the first letters of its ID." placeholder:"DEVICE"`
 	picking
 	spec client.OrderSpec
@@ -90,6 +90,10 @@ func overridden(f api.FolderStanding) int64 { return f.NeedItems + f.NeedDeletes
 
 // Run shows what the order does on which devices, asks, and gives it to these alone.
 func (c *folderOrder) Run(ctx context.Context, env *environment, server *client.Client) error {
+	var err error
+	if c.Folder, err = folderNamed(ctx, server, c.Folder); err != nil {
+		return err
+	}
 	verb := folderOrders[c.spec.Type]
 	concerned, err := c.concerned(ctx, server, verb)
 	if err != nil {

@@ -17,7 +17,7 @@ type folderStandings struct {
 	connection
 	output
 	paging
-	Folder  string   `arg:"" help:"ID of the folder."`
+	Folder  string   `arg:"" help:"ID of the folder, or its label where no other folder has that."`
 	Search  string   `env:"-" short:"q" help:"Only devices with this text in label, ID or address." placeholder:"TEXT"`
 	Tag     string   `env:"-" help:"Only devices with this tag." placeholder:"TAG"`
 	State   []string `env:"-" help:"Only devices on which the folder is in this state, as stopped or behind; may be repeated." placeholder:"STATE"`
@@ -45,6 +45,9 @@ func (*folderStandings) orders() []string { return wordsOf(standingSorts) }
 func (c *folderStandings) Run(ctx context.Context, env *environment, server *client.Client) error {
 	sort, err := orderForServer(standingSorts, c.Sort)
 	if err != nil {
+		return err
+	}
+	if c.Folder, err = folderNamed(ctx, server, c.Folder); err != nil {
 		return err
 	}
 	all, err := server.FolderDevices(ctx, c.Folder, client.List{Search: c.Search, Tag: c.Tag, Sort: sort,

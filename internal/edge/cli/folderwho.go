@@ -15,7 +15,7 @@ type folderWhoCommand struct {
 	watching
 	sorting
 	paging
-	Folder string `arg:"" help:"ID of the folder."`
+	Folder string `arg:"" help:"ID of the folder, or its label where no other folder has that."`
 }
 
 // folderMember is a device that has a folder: with whom it shares it, and how the folder stands there.
@@ -26,6 +26,10 @@ type folderMember struct {
 
 // Run shows who has a folder, who is connected with whom, and who lacks what.
 func (c *folderWhoCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
+	var err error
+	if c.Folder, err = folderNamed(ctx, server, c.Folder); err != nil {
+		return err
+	}
 	shares, err := server.FolderShares(ctx, c.Folder, client.List{})
 	if err != nil {
 		return err

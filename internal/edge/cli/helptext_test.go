@@ -43,6 +43,20 @@ func TestTheHelpOfEveryCommandHasAnExampleThatRunsAndItsExitCodes(t *testing.T) 
 	}
 }
 
+// `muster help` was no command.
+func TestHelpIsAlsoAWord(t *testing.T) {
+	for _, command := range []string{"", "device", "device list"} {
+		words := strings.Fields(command)
+		_, want, _ := run(t, append(words, "--help")...)
+		if code, out, errs := run(t, append([]string{"help"}, words...)...); code != exitDone || out != want || errs != "" {
+			t.Errorf("muster help %s: got %d and\n%s%s", command, code, out, errs)
+		}
+	}
+	if code, _, errs := run(t, "help", "nothing"); code != exitUsage {
+		t.Errorf("of no command: got %d and %s", code, errs)
+	}
+}
+
 // placeholdersOf are the flags that have several placeholders, because their values differ.
 var placeholdersOf = map[string]bool{
 	"file":   true, // a directory, where it is a fleet

@@ -108,15 +108,16 @@ func printOne[T any](env *environment, how output, c columns[T], one T) error {
 	return printList(env, how, c, []T{one})
 }
 
-// printValue prints what the server answered, as JSON, YAML or CSV.
-func printValue(env *environment, how output, value any) error {
+// printValue prints what the server answered, as JSON, YAML or CSV: with columns for these fields alone, if some are
+// given.
+func printValue(env *environment, how output, value any, fields ...string) error {
 	text, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
 		return err
 	}
 	switch how.Output {
 	case "csv":
-		return printCSV(env.Out, text)
+		return printCSV(env.Out, value, text, fields...)
 	case "yaml":
 		if text, err = yaml.JSONToYAML(text); err != nil {
 			return err

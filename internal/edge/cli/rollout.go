@@ -56,7 +56,20 @@ func waveOf(r api.Rollout) string {
 type rolloutOf struct {
 	connection
 	output
-	ID int64 `arg:"" help:"Number of the rollout; muster rollout list shows them."`
+	ID rolloutNumber `arg:"" help:"Number of the rollout; muster rollout list shows them."`
+}
+
+// rolloutNumber is the number of a rollout on the command line.
+type rolloutNumber int64
+
+// UnmarshalText reads the number.
+func (n *rolloutNumber) UnmarshalText(text []byte) error {
+	number, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil {
+		return fmt.Errorf("%q is no number of a rollout; `muster rollout list` shows them", text)
+	}
+	*n = rolloutNumber(number)
+	return nil
 }
 
 type rolloutShowCommand struct {
@@ -68,7 +81,7 @@ type rolloutShowCommand struct {
 
 // Run prints the rollout and its devices.
 func (c *rolloutShowCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
-	shown, err := server.Rollout(ctx, c.ID)
+	shown, err := server.Rollout(ctx, int64(c.ID))
 	if err != nil {
 		return err
 	}
@@ -76,7 +89,7 @@ func (c *rolloutShowCommand) Run(ctx context.Context, env *environment, server *
 		fleet.RolloutStatus(shown.Status).Over() {
 		return err
 	}
-	return printRest(ctx, env, server, c.ID)
+	return printRest(ctx, env, server, int64(c.ID))
 }
 
 // printRest prints what the devices of a rollout still get, in the server's sentences.
@@ -116,11 +129,11 @@ type rolloutUndoCommand struct {
 
 // Run shows what the undo changes and removes, asks, and undoes it.
 func (c *rolloutUndoCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
-	now, err := server.Rollout(ctx, c.ID)
+	now, err := server.Rollout(ctx, int64(c.ID))
 	if err != nil {
 		return err
 	}
-	planned, err := server.PlanUndo(ctx, c.ID)
+	planned, err := server.PlanUndo(ctx, int64(c.ID))
 	if err != nil {
 		return err
 	}
@@ -140,7 +153,7 @@ func (c *rolloutUndoCommand) Run(ctx context.Context, env *environment, server *
 	if err := c.consented(env, undoing(now)); err != nil {
 		return err
 	}
-	undone, err := server.UndoRollout(ctx, c.ID, &planned)
+	undone, err := server.UndoRollout(ctx, int64(c.ID), &planned)
 	if err != nil {
 		return ofOldPlan(err)
 	}
@@ -208,7 +221,7 @@ func undone(r api.RolloutDetail) string {
 
 func (c *rolloutOf) steer(ctx context.Context, env *environment, server *client.Client,
 	do func(*client.Client, context.Context, int64) (api.RolloutDetail, error)) error {
-	now, err := do(server, ctx, c.ID)
+	now, err := do(server, ctx, int64(c.ID))
 	if err != nil {
 		return err
 	}

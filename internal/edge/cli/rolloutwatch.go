@@ -20,7 +20,7 @@ was halted, undone or superseded (exit code 3). Ctrl-C ends the command only: th
 
 // Run follows a rollout, and prints it at the end.
 func (c *rolloutWatchCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
-	last, err := followRollout(ctx, env, server, c.ID)
+	last, err := followRollout(ctx, env, server, int64(c.ID))
 	if err != nil {
 		return err
 	}

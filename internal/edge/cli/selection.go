@@ -72,14 +72,43 @@ func (p picking) picked(ctx context.Context, server *client.Client) ([]api.Devic
 		return nil, err
 	}
 	if len(found.Devices) == 0 {
+		const list = "`muster device list` lists all devices with their tags and states."
 		return nil, &fleet.Error{Code: fleet.CodeNotFound, Message: "no device is picked: " + p.words(),
-			Hint: "`muster device list` lists all devices with their tags and states."}
+			Hint: strings.Join(append(unusedTags(ctx, server, query.Tags), list), "\n")}
 	}
 	devices := make([]api.Device, len(found.Devices))
 	for i, d := range found.Devices {
 		devices[i] = api.Device{DeviceID: d.DeviceID, Label: d.Label}
 	}
 	return devices, nil
+}
+
+// unusedTags has a line for each of some tags that no device has. It names the nearest one that a device has.
+func unusedTags(ctx context.Context, server *client.Client, tags []string) (lines []string) {
+	if len(tags) == 0 {
+		return nil
+	}
+	all, err := server.TagOverviews(ctx)
+	if err != nil {
+		return nil // The answer is right without these lines.
+	}
+	var used []string
+	for _, tag := range all {
+		if tag.Devices > 0 {
+			used = append(used, tag.Tag)
+		}
+	}
+	for _, tag := range tags {
+		if slices.Contains(used, tag) {
+			continue
+		}
+		line := fmt.Sprintf("no device has the tag %q", tag)
+		if near := fleet.Nearest(tag, used); near != "" {
+			line += fmt.Sprintf("; did you mean %q?", near)
+		}
+		lines = append(lines, line)
+	}
+	return lines
 }
 
 // words are the flags as they were given.

@@ -313,9 +313,7 @@ func deviceNamed(ctx context.Context, server *client.Client, name string) (api.D
 	})
 	switch len(all) {
 	case 0:
-		return api.Device{}, &fleet.Error{Code: fleet.CodeNotFound,
-			Message: fmt.Sprintf("no device has the label %q, or an ID that begins so", name),
-			Hint:    "`muster device list` lists all of them."}
+		return api.Device{}, noSuchDevice(ctx, server, name)
 	case 1:
 		return all[0], nil
 	}
@@ -326,6 +324,21 @@ func deviceNamed(ctx context.Context, server *client.Client, name string) (api.D
 	return api.Device{}, &fleet.Error{Code: fleet.CodeInvalid, Message: fmt.Sprintf("%q may be %s", name,
 		strings.Join(names, ", ")),
 		Hint: "Give the letters before the first hyphen of its ID."}
+}
+
+// noSuchDevice is the error about a name that no device has. It names the nearest label.
+func noSuchDevice(ctx context.Context, server *client.Client, name string) error {
+	hint := "`muster device list` lists all of them."
+	all, _ := server.Devices(ctx, client.List{Mask: true}) // Without them the hint is shorter.
+	labels := make([]string, len(all))
+	for i, d := range all {
+		labels[i] = d.Label
+	}
+	if near := fleet.Nearest(name, labels); near != "" {
+		hint = fmt.Sprintf("Did you mean %q? %s", near, hint)
+	}
+	return &fleet.Error{Code: fleet.CodeNotFound, Hint: hint,
+		Message: fmt.Sprintf("no device has the label %q, or an ID that begins so", name)}
 }
 
 func printState(out io.Writer, device api.Device, state api.DeviceState, folders []api.FolderStanding) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -80,7 +81,7 @@ func (c *userCreateCommand) Run(ctx context.Context, env *environment) error {
 
 var userNoun = noun[api.User]{
 	all: unfiltered((*client.Client).Users),
-	columns: columns[api.User]{titles: []string{"NAME", "ROLE", "PASSWORD", "LAST LOG-IN"},
+	columns: columns[api.User]{titles: []string{"NAME", "ROLE", "TAGS", "PASSWORD", "LAST LOG-IN"},
 		name: func(u api.User) string { return u.Name }, row: userRow},
 	about: func(u api.User) string { return u.Role },
 }
@@ -98,7 +99,8 @@ func userRow(u api.User) []string {
 	case !u.HasPassword:
 		password = "none"
 	}
-	return []string{u.Name, u.Role, password, orNever(u.LastLoginAt)}
+	return []string{u.Name, u.Role, cmp.Or(strings.Join(u.Tags, ", "), "the whole fleet"), password,
+		orNever(u.LastLoginAt)}
 }
 
 type userPasswordCommand struct {

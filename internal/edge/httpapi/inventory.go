@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"reflect"
 	"regexp"
@@ -57,13 +58,15 @@ var (
 	deviceFolderStates = several[fleet.FolderState]{queryParam("folderState", "Only devices with a folder in this state; "+
 		"may be given several times: in one of them", enumSchema(folderStateWords()), fleet.ParseFolderState)}
 	deviceVersions = several[string]{queryParam("version",
-		"Only devices with this version, or before or after one (<2, >=2.1); may be given several times: with one of them",
+		"Only devices with this version, with or without its v, or that begins so (2.1), or before or after one (<2, "+
+			">=2.1); may be given several times: with one of them",
 		textSchema(), parseVersion)}
-	deviceStale = durationParam("stale", "Only devices that are not online and were not seen for so long, as 36h or 7d")
-	deviceDisk  = numberParam("diskBelow", "Only devices with a disk of which less than so many percent are free, as "+
+	deviceStale = durationParam("stale", "Only devices that are not online and were not seen for so long, as 36h or 7d; "+
+		"one that was never seen counts from its registration")
+	deviceDisk = numberParam("diskBelow", "Only devices with a disk of which less than so many percent are free, as "+
 		"their agents tell it", 1, 100)
-	deviceSystems = several[string]{textParam("os",
-		"Only devices with this system; may be given several times: with one of them")}
+	deviceSystems = several[string]{queryParam("os", "Only devices with this system; may be given several times: "+
+		"with one of them. A blank one is that of devices before first contact", textSchema(), parseSystem)}
 	deviceWaits = statesParam(
 		"waiting",
 		"Only devices that wait for a person for this cause, for any, for none, or because of "+
@@ -118,18 +121,37 @@ func bothWays(names []string) []string {
 func parseState(text string) (string, error) {
 	if !slices.Contains(fleet.Connections(), fleet.Connection(text)) &&
 		!slices.Contains(fleet.Configurations(), fleet.Configuration(text)) {
-		return "", fleet.Invalidf("state", "state is a connection (%s) or a configuration (%s)",
-			orList(fleet.Connections()), orList(fleet.Configurations()))
+		return "", fleet.InvalidWord("state", text, fmt.Sprintf("state is a connection (%s) or a configuration (%s)",
+			orList(fleet.Connections()), orList(fleet.Configurations())),
+			append(textsOf(fleet.Connections()), textsOf(fleet.Configurations())...))
 	}
 	return text, nil
 }
 
-// versionBound is < and the like before the beginning of a version.
-var versionBound = regexp.MustCompile(`^[<>]=? *v?[0-9][^<>=]*$`)
+// versionFilter is a version of Syncthing or the beginning of one, with or without its v. < and the like may come
+// before.
+var versionFilter = regexp.MustCompile(`^([<>]=? *)?v?[0-9]+(\.[0-9]+)*([-+~][^<>=]*)?$`)
 
+// unknownVersion is what a daemon tells whose build named no version.
+const unknownVersion = "unknown-dev"
+
+// parseVersion reads a filter of versions. A blank one picks devices whose version is not known.
 func parseVersion(text string) (string, error) {
-	if strings.ContainsAny(text, "<>=") && !versionBound.MatchString(text) || !utf8.ValidString(text) {
-		return "", fleet.Invalidf("version", "version is one, as v2.1.3, or one with <, <=, > or >= before it, as <2")
+	if text != "" && text != unknownVersion && (!versionFilter.MatchString(text) || !utf8.ValidString(text)) {
+		return "", fleet.Invalidf("version", "%q is no version of Syncthing: write one, as 2.1.3, or its beginning, as "+
+			"2.1, or one with <, <=, > or >= before it, as '>=2.1'", text)
+	}
+	return text, nil
+}
+
+// systems are those for which programs in Go are made, as daemons name theirs.
+var systems = []string{"aix", "android", "darwin", "dragonfly", "freebsd", "illumos", "ios", "linux", "netbsd",
+	"openbsd", "plan9", "solaris", "windows"}
+
+// parseSystem reads a filter of systems. A blank one picks devices whose system is not known.
+func parseSystem(text string) (string, error) {
+	if text != "" && !slices.Contains(systems, text) {
+		return "", fleet.InvalidWord("os", text, fmt.Sprintf("%q is no system: os is %s", text, orList(systems)), systems)
 	}
 	return text, nil
 }

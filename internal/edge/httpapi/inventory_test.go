@@ -171,7 +171,7 @@ func TestAnInventoryIsFilteredSortedAndPaged(t *testing.T) {
 	for query, want := range map[string][]string{
 		"?version=%3C1.10": {"Nas"}, "?version=%3E=v1.10&version=v1.9.0": {"Nas", "laptop"}, "?version=%3E2": nil,
 		"?version=%3C=1.9.0": {"Nas"}, "?version=%3E1.9.0": {"laptop"},
-		"?stale=7d": {"laptop"}, "?stale=30m": {"laptop"}, "?diskBelow=10": {"office"}, "?diskBelow=5": nil,
+		"?stale=7d": nil, "?stale=30m": nil, "?diskBelow=10": {"office"}, "?diskBelow=5": nil,
 		"?outdated=true": {"Nas"}, "?outdated=true&os=windows": nil, "?outdated=false": {"Nas", "laptop", "office"},
 		"?sort=-diskFree": {"office", "Nas", "laptop"},
 		"?q=LAP":          {"laptop"}, "?q=10.0.0": {"Nas"}, "?q=" + strings.ToLower(string(idC)): {"office"},
@@ -179,6 +179,8 @@ func TestAnInventoryIsFilteredSortedAndPaged(t *testing.T) {
 		"?state=online": {"Nas", "office"}, "?state=online&state=held": {"office"},
 		"?state=online&state=unreachable": {"Nas", "laptop", "office"}, "?state=inSync&state=held": {"Nas", "office"},
 		"?version=v1.9.0&version=v1.10.0": {"Nas", "laptop"}, "?version=": {"office"}, "?os=windows": {"laptop"},
+		"?version=1.9.0": {"Nas"}, "?version=1.10.0&version=v1.9.0": {"Nas", "laptop"}, "?version=1.9": {"Nas"},
+		"?version=v1.1": {}, "?version=unknown-dev": {},
 		"?version=%3C+v1.10": {"Nas"}, "?version=%3E%3D1.10": {"laptop"}, "?waiting=trouble": {},
 		"?waiting=any": {"Nas", "office"}, "?waiting=none": {"laptop"}, "?waiting=held&waiting=pendingFolder": {"Nas",
 			"office"},
@@ -192,10 +194,26 @@ func TestAnInventoryIsFilteredSortedAndPaged(t *testing.T) {
 		}
 	}
 	for _, query := range []string{"?state=gone", "?sort=price", "?stale=soon", "?stale=-1h", "?diskBelow=0",
-		"?offset=-1", "?limit=0", "?waiting=tea", "?tag=%00", "?os=%ff", "?version=%3Cbanana",
-		"?version=%3D2", "?version=%3D%3C2",
+		"?offset=-1", "?limit=0", "?waiting=tea", "?tag=%00", "?os=%ff", "?os=windows95", "?version=%3Cbanana",
+		"?version=%3D2", "?version=%3D%3C2", "?version=1.9.x", "?version=%3C1.9.x", "?version=banana", "?version=v",
 		"?version=%3C", "?version=%3C2%3E1", "?version=%ff"} {
 		w.problem(http.StatusUnprocessableEntity, call{method: http.MethodGet, path: Prefix + "/inventory" + query})
+	}
+}
+
+// Of a mistyped word the answer said which words there are, and of a system nothing.
+func TestAMistypedWordOfAFilterIsAnsweredWithTheNearest(t *testing.T) {
+	w := threeDevices(t)
+	for query, want := range map[string][2]string{
+		"?os=windows95":       {"os is aix, android,", "Did you mean windows?"},
+		"?state=ofline":       {"state is a connection (neverSeen, online,", "Did you mean online?"},
+		"?folderState=stoped": {"it is one of upToDate, scanning,", "Did you mean stopped?"},
+		"?waiting=hold":       {"waiting is one of any, none,", "Did you mean held?"},
+	} {
+		got := w.problem(http.StatusUnprocessableEntity, call{method: http.MethodGet, path: Prefix + "/inventory" + query})
+		if !strings.Contains(got.Detail, want[0]) || got.Hint != want[1] {
+			t.Errorf("%s: got %q, %q", query, got.Detail, got.Hint)
+		}
 	}
 }
 

@@ -200,7 +200,7 @@ func choiceParam[K ~string](name, description string, known ...K) param[K] {
 func statesParam[K ~string](name, description string, known []K) several[K] {
 	return several[K]{queryParam(name, description, enumSchema(known), func(text string) (K, error) {
 		if !slices.Contains(known, K(text)) {
-			return "", fleet.Invalidf(name, "%s is one of %s", name, orList(known))
+			return "", fleet.InvalidWord(name, text, name+" is one of "+orList(known), textsOf(known))
 		}
 		return K(text), nil
 	})}

@@ -19,7 +19,7 @@ type Query struct {
 	Tags           []fleet.Tag
 	Connections    []fleet.Connection
 	Configurations []fleet.Configuration
-	Versions       []string // versions as daemons report them; <, <=, > or >= may come before a part of one: "<2"
+	Versions       []string // versions or their beginnings; <, <=, > or >= may come before: "<2"
 	Systems        []string
 	FolderStates   []fleet.FolderState // selects devices with a folder in one of these states
 	SeenBefore     time.Time           // selects devices that are not online and were last seen before; zero: all
@@ -240,9 +240,14 @@ func (q Query) misses(row *Row) (missed filters) {
 	return missed
 }
 
-// notSeenSince reports whether the device is not online and was last seen before a time.
+// notSeenSince reports whether the device is not online and was last seen before a time. A device that was never seen
+// counts from when it was registered.
 func (r *Row) notSeenSince(at time.Time) bool {
-	return r.State.Connection != fleet.Online && r.State.LastSeen.Before(at)
+	seen := r.State.LastSeen
+	if seen.IsZero() {
+		seen = r.Device.CreatedAt
+	}
+	return r.State.Connection != fleet.Online && seen.Before(at)
 }
 
 func (q Query) picksVersion(version string) bool {
@@ -251,14 +256,16 @@ func (q Query) picksVersion(version string) bool {
 	})
 }
 
-// versionIs reports whether a version matches a filter: it is equal, or lower or higher as the operator says. "<2"
-// matches every version before v2. An unknown version, or a text that is no version, matches no operator.
+// versionIs reports whether a version matches a filter: it is equal or begins so, or is lower or higher as the
+// operator says. "2.1" matches v2.1.3, and "<2" every version before v2. An unknown version, or a text that is no
+// version, matches no operator.
 func versionIs(version, asked string) bool {
 	bound := strings.TrimLeft(asked, "<>=")
 	relation := strings.TrimSuffix(asked, bound)
 	switch {
 	case relation == "":
-		return version == asked
+		has, wants := strings.TrimPrefix(version, "v"), strings.TrimPrefix(asked, "v")
+		return has == wants || wants != "" && strings.HasPrefix(has, wants+".")
 	case !fleet.IsVersion(version):
 		return false
 	}

@@ -50,7 +50,7 @@ func (c *deviceGetCommand) Run(ctx context.Context, env *environment, server *cl
 		return err
 	}
 	if !c.forPeople() {
-		if view.Device, err = server.Device(ctx, device.DeviceID); err != nil { // with its API key
+		if view.Device, err = server.Device(ctx, device.DeviceID); err != nil { // The key is masked in device.
 			return err
 		}
 		return c.print(env, view, cmp.Or(device.Label, device.DeviceID))

@@ -116,6 +116,9 @@ func (c *enrollmentAcceptCommand) agree(ctx context.Context, env *environment, s
 		if same, err = sameLabel(ctx, server, c.Label, asking[0].DeviceID); err != nil {
 			return err
 		}
+		if same != "" {
+			same += " "
+		}
 	}
 	table := newTable(c.texts(env))
 	for _, asks := range asking {

@@ -84,10 +84,10 @@ func (c *deviceRevokeCommand) Run(ctx context.Context, env *environment, server 
 
 const (
 	risksSaid = 10               // devices
-	riskLimit = 20 * time.Second // of one device: its folders are asked for at all daemons that share them
+	riskLimit = 20 * time.Second // The daemons that share its folders are asked.
 )
 
-// sayRisks says what data of the first devices is not proven to be on another one.
+// sayRisks says what data of the first devices is not proven to be elsewhere.
 func sayRisks(ctx context.Context, env *environment, server *client.Client, devices []api.Device) {
 	for _, device := range devices[:min(len(devices), risksSaid)] {
 		bounded, cancel := context.WithTimeout(ctx, riskLimit)

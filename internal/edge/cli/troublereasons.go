@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	shownReasons = 5  // of one kind of trouble
+	shownReasons = 5  // Each kind of trouble has at most so many.
 	wholeGroups  = 20 // groups of trouble whose devices are all read
 )
 

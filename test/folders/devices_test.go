@@ -132,7 +132,7 @@ func (w *world) testPausedByOrder(t *testing.T) {
 	got := w.waitPausedBy(t, fleet.PausedByOrder, "pauses its connections")
 	if got.PausedBy.Order == 0 || got.PausedBy.By == "" || got.PausedBy.At == nil ||
 		!strings.Contains(got.Reason, "by "+got.PausedBy.By) ||
-		!strings.Contains(got.Next, "`muster device resume "+w.b.ID.Short()+"`") {
+		!strings.Contains(got.Next, "Order resume") {
 		t.Errorf("got %+v", got)
 	}
 	w.waitTrouble(t, w.a, fleet.FolderAlone, w.b.ID.Short())

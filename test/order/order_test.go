@@ -250,7 +250,7 @@ func TestAnUpgradeLeadsToAnotherMajorVersionOnlyWhereThatIsAllowed(t *testing.T)
 	f := farm(t, s, stsim.Options{Count: 2, Group: 1, Network: 96, Versions: []stsim.Version{stsim.V1, stsim.V2}})
 	order := client.OrderSpec{Type: client.OrderUpgrade}
 	wantStatus(t, act(t, s, f.Daemon(1).ID(), order), "done", "already")
-	wantStatus(t, act(t, s, f.Daemon(0).ID(), order), "failed", "--major")
+	wantStatus(t, act(t, s, f.Daemon(0).ID(), order), "failed", "another major version")
 	order.Major = true
 	wantStatus(t, act(t, s, f.Daemon(0).ID(), order), "done", "v2.1.3")
 	if f.Daemon(0).Version() != stsim.V2 {

@@ -141,7 +141,7 @@ test("a tag for many devices is put on in one change, and taken off again from i
   const generation = async () => (await muster.call<{ generation: number }>("POST", "/plan", {})).generation;
   const tagged = async () => (await muster.call<unknown[]>("GET", "/tags/all%20of%20them/devices")).length;
   const before = await generation();
-  await dialog.getByRole("button", { name: "Save: no device changes" }).click();
+  await dialog.getByRole("button", { name: "Save for no device" }).click();
   await until("they are tagged", async () => (await tagged()) === count);
   expect(await generation()).toBe(before + 1);
   await page.getByRole("alert").filter({ hasText: "Saved" }).getByRole("button", { name: "Undo" }).click();

@@ -194,18 +194,18 @@ test("vars keep every digit, a menu with many tags is searched, and the manual i
   const page = await open("anna", `devices/${device.deviceID}/settings`);
   const vars = page.getByLabel("One NAME = VALUE on each line");
   await vars.fill("small = 1\nbig = 9007199254740993");
-  await page.getByRole("button", { name: "Save: no device changes" }).click();
+  await page.getByRole("button", { name: "Save for no device" }).click();
   const stored = async () => {
     const answer = await fetch(`${muster.url}/api/v1/devices/${device.deviceID}/vars`, { headers: { Authorization: `Bearer ${muster.token}` } });
     return answer.text();
   };
   await until("the var is stored as it was written", async () => (await stored()).includes("9007199254740993"));
   await vars.fill("small = 2\nbig = 9007199254740993");
-  await page.getByRole("button", { name: "Save: no device changes" }).click();
+  await page.getByRole("button", { name: "Save for no device" }).click();
   await until("the other var is stored too", async () => (await stored()).includes('"small":2'));
   expect(await stored()).toContain("9007199254740993");
 
-  await page.getByRole("button", { name: "Save: no device changes" }).waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Save for no device" }).waitFor({ state: "detached" });
   expect(await vars.inputValue()).toBe("small = 2\nbig = 9007199254740993"); // as it was typed
   await vars.fill("small = 3");
   await muster.call("POST", "/changes", { vars: { devices: { [device.deviceID]: { theirs: 1 } } } });

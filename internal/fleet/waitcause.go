@@ -114,7 +114,7 @@ var WaitTexts = map[WaitCause]WaitText{
 		Next: "Do NOT put an empty folder where one is missing: its files would be deleted on all other devices. " +
 			"What else to do depends on the reason of each device."},
 	WaitFailedItems: {Severity: Warning, Reason: "items could not be synced",
-		Next: "Look at each of them, and at its reason."},
+		Next: "Look at the items and their reasons."},
 	WaitStalled: {Severity: Warning, Reason: "something is missing, a connected device has it, and nothing moves",
 		Next: "Look at the log of the daemons, and at their rate limits."},
 	WaitAlone: {Severity: Warning, Reason: "no device that shares the folder is connected",

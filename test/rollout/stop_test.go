@@ -43,7 +43,7 @@ func TestMusterIsStoppedAndResumed(t *testing.T) {
 	} {
 		t.Run(stop.name, func(t *testing.T) {
 			w.reset()
-			if out, code := w.command(append([]string{"stop", "--yes"}, stop.args...)...); code != 0 ||
+			if out, code := w.command(append([]string{"stop"}, stop.args...)...); code != 0 ||
 				!strings.Contains(out, "Stopped") {
 				t.Fatalf("stop ended with %d: %s", code, out)
 			}
@@ -100,7 +100,7 @@ func TestMusterIsStoppedWhileItsDatabaseCannotBeWritten(t *testing.T) {
 		return ""
 	})
 	for _, args := range [][]string{nil, {"--tag", "all"}, {"--device", string(d.ID())}} {
-		out, code := w.command(append([]string{"stop", "--yes"}, args...)...)
+		out, code := w.command(append([]string{"stop"}, args...)...)
 		if code != 0 || !strings.Contains(out, "Stopped") {
 			t.Errorf("stop %v ended with %d: %s", args, code, out)
 		}
@@ -142,7 +142,7 @@ func TestStopsOfTagsAndDevicesAreSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"--tag", "site"}, {"--device", string(second.ID())}, nil} {
-		w.says("Stopped", append([]string{"stop", "--yes"}, args...)...)
+		w.says("Stopped", append([]string{"stop"}, args...)...)
 	}
 	const ofFleet, ofTag = "nothing is written to any device, since", `the devices with the tag "site" (1), since`
 	ofDevice := "device " + second.Name() + " (" + string(second.ID())[:7] + "), since"
@@ -190,7 +190,7 @@ func TestStopsOfTagsAndDevicesAreSaid(t *testing.T) {
 func TestAServerThatOnlyObservesSaysSoAfterAResume(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 1, server.Options{Mode: fleet.ModeObserve})
-	w.says("Stopped", "stop", "--yes")
+	w.says("Stopped", "stop")
 	if out := w.says("Resumed", "resume"); !strings.Contains(out, "--configurator=observe") ||
 		strings.Contains(out, "any device again") {
 		t.Errorf("got %s", out)

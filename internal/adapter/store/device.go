@@ -215,10 +215,10 @@ func replacement(was, is fleet.Device) string {
 	return fleet.Bounded(is.Label + ": " + strings.Join(parts, ", "))
 }
 
-// apiPlace is where the API of a device is; "none" where Muster looks for it.
+// apiPlace is where the API of a device is; "discovered" where the record has no address.
 func apiPlace(d fleet.Device) string {
 	if d.APIAddress == "" {
-		return "none"
+		return "discovered"
 	}
 	return net.JoinHostPort(d.APIAddress, fmt.Sprint(d.APIPort))
 }

@@ -296,7 +296,7 @@ func TestAnotherAPIKeyUndoesNothingThatWasQueuedBefore(t *testing.T) {
 	})
 }
 
-// An audit that says only "replaced" answers nobody who asks what was changed.
+// The audit named the device whose record was replaced, and not what was changed in it.
 func TestTheAuditSaysWhatIsAnotherInARecord(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
 		s := open(t, options)
@@ -318,7 +318,7 @@ func TestTheAuditSaysWhatIsAnotherInARecord(t *testing.T) {
 			{func() { d.APIKey = fleet.NewSecret("second") }, "one: another API key"},
 			{func() { d.Label = "two" }, `two: label "two" instead of "one"`},
 			{func() { d.APIAddress, d.Label = "", "three" }, `three: label "three" instead of "two", ` +
-				"address none instead of 192.0.2.1:8384"},
+				"address discovered instead of 192.0.2.1:8384"},
 		} {
 			c.change()
 			if got := put(); got != c.want {

@@ -143,7 +143,7 @@ func TestATagThatNoDeviceCarriesIsWarnedOf(t *testing.T) {
 	connected := []string{"--token", "x", "--server", server.URL}
 	t.Setenv("MUSTER_TAG", "office")
 	t.Setenv("MUSTER_DEVICE", "x")
-	if code, out, errs := run(t, append([]string{"stop", "--yes"}, connected...)...); code != exitRefused ||
+	if code, out, errs := run(t, append([]string{"stop"}, connected...)...); code != exitRefused ||
 		!strings.Contains(errs, "PUT /api/v1/configurator") {
 		t.Errorf("got %d and\n%s%swant the whole fleet stopped, whatever the environment says", code, out, errs)
 	}
@@ -158,21 +158,6 @@ func TestATagThatNoDeviceCarriesIsWarnedOf(t *testing.T) {
 	code, _, errs := run(t, append([]string{"plan", "-f", file}, connected...)...)
 	if code != exitDone || strings.Count(errs, "Warning") != 1 || !strings.Contains(errs, warning) {
 		t.Errorf("got %d and\n%s", code, errs)
-	}
-}
-
-// `muster stop` stopped the whole fleet at once.
-func TestAStopOfTheWholeFleetAsks(t *testing.T) {
-	server := answering(t, map[string]any{"PUT /api/v1/configurator": api.ModeSwitched{}})
-	connected := []string{"--token", "x", "--server", server.URL}
-	code, out, errs := run(t, append([]string{"stop"}, connected...)...)
-	if code != exitRefused || !strings.HasPrefix(out, "Stop Muster in the whole fleet?") ||
-		!strings.Contains(errs, "nothing was changed") {
-		t.Errorf("got %d and\n%s%s", code, out, errs)
-	}
-	code, out, errs = run(t, append([]string{"stop", "--yes"}, connected...)...)
-	if code != exitDone || !strings.HasPrefix(out, "Stopped") {
-		t.Errorf("got %d and\n%s%s", code, out, errs)
 	}
 }
 

@@ -125,7 +125,7 @@ func TestATagThatNoDeviceHasIsNamedWithTheNearest(t *testing.T) {
 	at := []string{"--server", address, "--token", "x"}
 	for tag, want := range map[string]string{
 		"site:ber": "no device has the tag \"site:ber\"; did you mean \"site:berlin\"?\n",
-		"nobody":   "no device has the tag \"nobody\"\n",
+		"unused":   "no device has the tag \"unused\"\n",
 		"lima":     "",
 	} {
 		for _, args := range [][]string{{"--tag", tag, "-o", "name"}, {"--filter", "tag=" + tag, "-o", "json"}} {

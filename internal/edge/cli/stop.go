@@ -24,7 +24,7 @@ type stopCommand struct {
 	connection
 	output
 	whose
-	asking
+	messaging
 	Force bool `help:"Stop the tag also where no device carries it yet." env:"-"`
 }
 
@@ -48,12 +48,6 @@ func (c *stopCommand) Run(ctx context.Context, env *environment) error {
 	if now, err := s.mode(reading); err == nil && now == string(fleet.ModePaused) {
 		return c.done(env, s.what, modeOf{s.what, now}, fmt.Sprintf("Stopped before: the mode is paused (not watched) and "+
 			"stays so, nothing is written to %s. `muster resume%s` goes on.", s.who, c.flag()))
-	}
-	if c.Tag == "" && c.Device == "" {
-		const question = "Stop Muster in the whole fleet? Nothing is written to any device until `muster resume`."
-		if err := c.consented(env, question); err != nil {
-			return err
-		}
 	}
 	if err := s.set(ctx, env, fleet.ModeObserve); err != nil {
 		return err

@@ -162,7 +162,7 @@ func TestALostFolderIsNeverMendedByAnEmptyOne(t *testing.T) {
 	}
 }
 
-// The console showed a command of the command line. The command line adds it by itself.
+// Pages show these texts, too, so they name no command: the command line adds the one that helps.
 func TestTheNextStepOfAPausedFolderNamesNoCommand(t *testing.T) {
 	for _, cause := range []fleet.PauseCause{fleet.PausedByOrder, fleet.PausedByPerson} {
 		standing := fleet.FolderStanding{Device: deviceA, Folder: "f", State: fleet.FolderPaused}

@@ -126,7 +126,7 @@ var nextOfError = map[fleet.FolderErrorKind]string{
 
 func failedText(f *FolderFacts, standing fleet.FolderStanding) (reason, next string) {
 	reason = fmt.Sprintf("%s could not be synced", plural(standing.Failed, "item"))
-	next = "Look at each of them, and at its reason. The daemon tries again by itself."
+	next = "Look at the items and their reasons. The daemon tries again by itself."
 	items := f.Snapshot.FailedItems[f.Folder]
 	if len(items) == 0 {
 		return reason, next

@@ -274,7 +274,7 @@ func (c *connection) orderUpgrade(ctx context.Context, in input, major bool) (st
 		return "has the newest release already, " + release.Running, nil
 	case release.Major && !major:
 		return "", conflict("the newest release, "+release.Newest+", is another major version than "+release.Running,
-			"Read its release notes, and allow another major version.")
+			"Read its release notes, and allow another major version: by its box in the console, or by --major.")
 	}
 	err = c.tell(ctx, in, func() error { return c.session.Write(ctx, http.MethodPost, "/rest/system/upgrade", nil) })
 	if isDefinite(err) {

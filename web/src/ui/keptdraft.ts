@@ -51,9 +51,10 @@ export function restoredFrom<T>(
 }
 
 /**
- * onStored is what a form does when something else than before is stored: it shows that, or keeps what is filled in
- * because that does the same, or tells of somebody else's change, or goes on. The arguments are texts of what is stored
- * now, was stored before, and is filled in.
+ * onStored says what a form does when another value was stored than before. "show": the form shows the stored value.
+ * "keep": the person filled in a value that does the same, and the form leaves it as it was typed. "theirs": somebody
+ * else stored the value, and the form says so. "go on": nothing. The arguments are texts of the value that is stored
+ * now, of the one that was stored before, and of the one that is filled in.
  */
 export function onStored(now: string, before: string, draft: string): "show" | "keep" | "theirs" | "go on" {
   if (draft === now) return "keep"; // a person who types on does not see the text change under the cursor

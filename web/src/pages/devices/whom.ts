@@ -18,13 +18,16 @@ export function whomOf(devices: InventoryDevice[]): Whom {
   };
 }
 
-/** majorsOf says how many devices run which major version: "9 run version 1, 1 runs version 2." */
+/** majorsOf says how many devices run which major version: "1 runs version 2, 9 run version 1." */
 export function majorsOf(devices: Pick<InventoryDevice, "version">[]): string {
   const of = new Map<string, number>();
   for (const { version } of devices) {
-    const major = /^v?(\d+)\./.exec(version)?.[1] ?? "not known";
-    of.set(major, (of.get(major) ?? 0) + 1);
+    const major = /^v?(\d+)\./.exec(version)?.[1];
+    const name = major ? `version ${major}` : "a version that is not known";
+    of.set(name, (of.get(name) ?? 0) + 1);
   }
-  const parts = [...of].sort(([a], [b]) => a.localeCompare(b)).map(([major, n]) => `${count(n)} ${n === 1 ? "runs" : "run"} ${major === "not known" ? "a version that is not known" : `version ${major}`}`);
+  const parts = [...of]
+    .sort(([a], [b]) => b.localeCompare(a, undefined, { numeric: true }))
+    .map(([name, n]) => `${count(n)} ${n === 1 ? "runs" : "run"} ${name}`);
   return parts.length === 0 ? "" : `${parts.join(", ")}.`;
 }

@@ -1,3 +1,7 @@
+//muster:test -run=Watch|Pager|Pages|Follow|Progress|OnATerminal
+//muster:test -race=false -skip=Watch|Pager|Pages|Follow|Progress|OnATerminal
+//muster:soak
+
 package cli
 
 import (

@@ -205,6 +205,39 @@ func TestADaemonsFullDiskAndALostAnswerTogether(t *testing.T) {
 	wantBoth(t, d)
 }
 
+// A share of a person's that a template took away comes back when the template goes. The daemon has it in memory only,
+// and its next start loses it. That is no edit of a person: Muster puts the share back again.
+func TestAShareThatAFullDiskAndALostAnswerTookComesBackAgain(t *testing.T) {
+	s, d := server.Start(t, server.Options{}), forAPerson(t)
+	d.Stop()
+	full := newDisk(t, d.Home, "48m")
+	d.Restart()
+	through := newProxy(t, d)
+	s.Register(d.ID, d.APIKey, through.host, through.port, "t")
+	s.WaitConfiguration(d.ID, fleet.ConfigUnmanaged)
+	shared := func() bool { return lookup(t, d, "folders.managed.devices."+peerA).Exists() }
+	template := s.Template("remove", "folders.managed.devices", fmt.Sprintf("[%q]", peerA), "t")
+	wait.For(t, "the share is taken away", func() bool { return !shared() })
+	s.WaitConfiguration(d.ID, fleet.ConfigInSync)
+	lost := make(chan struct{})
+	through.loseNext(loss{before: full.fill, after: func() { close(lost) }})
+	if err := s.Client.DeleteTemplate(t.Context(), template); err != nil {
+		t.Fatal(err)
+	}
+	<-lost
+	wait.For(t, "the share is back", shared)
+	s.WaitConfiguration(d.ID, fleet.ConfigUnmanaged)
+	d.Stop()
+	saved, err := os.ReadFile(filepath.Join(d.Home, "config.xml"))
+	if n := strings.Count(string(saved), `<device id="`+peerA+`"`); err != nil || n != 1 {
+		t.Fatalf("the daemon saved %d entries with the device, want its own alone: %v", n, err)
+	}
+	full.free()
+	d.Restart()
+	wait.For(t, "the share is back after the start", shared)
+	s.WaitConfiguration(d.ID, fleet.ConfigUnmanaged)
+}
+
 func lookup(t *testing.T, d *daemon.Daemon, key string) stconfig.Value {
 	t.Helper()
 	return stconfig.Lookup(config(t, d), keyOf(t, key))

@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"muster/internal/core/plan"
@@ -230,5 +231,29 @@ func TestAnAuthorsFolderWhereAnotherOneWas(t *testing.T) {
 				t.Errorf("%s by an %s is %s (%s), want %s", path, role, p.Changes[0].Class, p.Changes[0].Reason, want)
 			}
 		}
+	}
+}
+
+// A device that only a held folder needs said that "the folder that needs it is left out". People who read that first
+// did not learn what holds the folder. Now the device names the change of the folder, which has a reason of its own.
+func TestADeviceThatOnlyAHeldFolderNeedsNamesThatFolder(t *testing.T) {
+	c, added := guardScene(t), fleet.DeviceIDOf([32]byte{7})
+	c.registered[added] = "new"
+	_, p, err := c.plan([]fleet.Template{folder(1, 10, author, "/srv/finance", string(added))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reasons := map[string]string{}
+	for _, change := range p.Changes {
+		if change.Class != plan.Held {
+			t.Errorf("%s is %s", change.Key, change.Class)
+		}
+		reasons[change.Key.String()] = change.Reason
+	}
+	if got := reasons["devices."+string(added)]; got != "left out together with folders.finance" {
+		t.Errorf("the device waits because %q", got)
+	}
+	if got := reasons["folders.finance"]; !strings.Contains(got, "outside") || strings.Contains(got, "left out") {
+		t.Errorf("the folder waits because %q", got)
 	}
 }

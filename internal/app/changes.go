@@ -177,7 +177,7 @@ func (a *App) forward(ctx context.Context) error {
 		devices := a.changes.takeDevices()
 		a.forwardCommitted(ctx)
 		if a.changes.takeProven() {
-			a.engine.CopiesProven()
+			a.engine.CopiesChanged()
 		}
 		for id, is := range devices {
 			if is.aspect&watchedByRevocations != 0 {
@@ -255,6 +255,9 @@ func (a *App) forwardDevice(id fleet.DeviceID, is deviceChange) {
 	a.feed.DeviceChanged(id, aspect)
 	if aspect&fleet.ConnectionChanged != 0 && !s.Answers() && !s.Restarting {
 		a.engine.Offline(id)
+	}
+	if aspect&fleet.ConfigChanged != 0 {
+		a.engine.CopiesChanged()
 	}
 	if aspect&fleet.FoldersChanged != 0 {
 		a.engine.FoldersSeen(id)

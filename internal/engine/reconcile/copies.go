@@ -13,6 +13,9 @@ import (
 // without that copy.
 const goingTime = time.Minute
 
+// shortPause is the shortest time between two plans of the devices whose changes wait because of copies.
+const shortPause = time.Second
+
 // goingLosses are the losses of copies that are on their way to daemons. Two devices that give up copies of one folder
 // at the same time would otherwise each count the copy of the other.
 type goingLosses struct {
@@ -104,11 +107,26 @@ func (e *Engine) rememberShort(now planned) {
 	}
 }
 
-// CopiesProven plans anew the devices whose changes wait because of copies. It is called when more or less is known of
-// the copies of a folder.
-func (e *Engine) CopiesProven() {
+// CopiesChanged plans anew the devices whose changes wait because of copies. It is called when more or less may be
+// known of the copies of a folder, or when another number of them is asked for.
+func (e *Engine) CopiesChanged() {
 	e.mu.Lock()
-	waiting := slices.Sorted(maps.Keys(e.short))
-	e.mu.Unlock()
-	e.Wake(waiting)
+	defer e.mu.Unlock()
+	if !e.running || len(e.short) == 0 || e.shortDue != nil {
+		return
+	}
+	e.shortDue = time.AfterFunc(shortPause, func() {
+		e.mu.Lock()
+		e.shortDue = nil
+		waiting := slices.Sorted(maps.Keys(e.short))
+		e.mu.Unlock()
+		e.Wake(waiting)
+	})
+}
+
+// forgetShort forgets a device that is not registered any more.
+func (e *Engine) forgetShort(id fleet.DeviceID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.short, id)
 }

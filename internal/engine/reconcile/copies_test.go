@@ -50,7 +50,8 @@ func TestAShareWaitsUntilEnoughIsProvenElsewhere(t *testing.T) {
 			t.Errorf("got %+v", g)
 		}
 		isProven.Store(true)
-		b.engine.CopiesProven()
+		b.engine.CopiesChanged()
+		time.Sleep(2 * time.Second) // in the bubble
 		synctest.Wait()
 		b.want(provenShare, "absent")
 		b.noGroup()

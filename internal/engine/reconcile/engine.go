@@ -42,6 +42,7 @@ type Engine struct {
 	queuedAll     time.Time                       // when all devices were queued last
 	running       bool
 	short         map[fleet.DeviceID]bool // devices whose changes wait because of copies
+	shortDue      *time.Timer             // plans them again; set when more may be known of copies
 }
 
 // New makes an Engine; Run starts it.
@@ -111,12 +112,12 @@ func (e *Engine) setRunning(running bool) {
 	if running {
 		return
 	}
-	for _, due := range []*time.Timer{e.factsDue, e.fleetDue} {
+	for _, due := range []*time.Timer{e.factsDue, e.fleetDue, e.shortDue} {
 		if due != nil {
 			due.Stop()
 		}
 	}
-	e.factsDue, e.fleetDue = nil, nil
+	e.factsDue, e.fleetDue, e.shortDue = nil, nil, nil
 }
 
 // ConfigObserved queues the device, because its configuration changed.

@@ -64,12 +64,13 @@ func (f FolderCopies) Decline(losses ...CopyLoss) (worst CopyDecline, isBad bool
 		policies = []CopyPolicy{{}}
 	}
 	for _, data := range f.Data {
-		if !f.isTouched(before(data.Owner), after(data.Owner)) {
+		is, then := before(data.Owner, data.passesOn), after(data.Owner, data.passesOn)
+		if !f.isTouched(is, then) && !f.isTouched(before(data.Owner, anybody), after(data.Owner, anybody)) {
 			continue
 		}
 		for _, policy := range policies {
 			d := CopyDecline{Folder: folder, Owner: data.Owner, Policy: policy, ReadAt: data.ReadAt,
-				Before: f.count(policy, data, before(data.Owner)), After: f.count(policy, data, after(data.Owner))}
+				Before: f.count(policy, data, is), After: f.count(policy, data, then)}
 			if d.isBad(f, losses) && (!isBad || d.missing() > worst.missing()) {
 				worst, isBad = d, true
 			}
@@ -77,6 +78,12 @@ func (f FolderCopies) Decline(losses ...CopyLoss) (worst CopyDecline, isBad bool
 	}
 	return worst, isBad
 }
+
+// passesOn reports whether a device is proven to have the data, so that others can get it from there.
+func (c CopiesOf) passesOn(id DeviceID) bool { return slices.Contains(c.On, id) }
+
+// anybody passes changes on as far as nothing speaks against it.
+func anybody(DeviceID) bool { return true }
 
 // takesCopy reports whether a loss is of a managed device's copy that is not encrypted.
 func (f FolderCopies) takesCopy(l CopyLoss) bool {
@@ -113,9 +120,9 @@ func (f FolderCopies) count(policy CopyPolicy, data CopiesOf, kept map[DeviceID]
 }
 
 // reach returns the function that gives the devices which have a copy after these losses, and get the changes of a
-// device: those to which shares lead from it. Of a device whose own copy is lost it gives all others, because nothing
-// changes its data any more.
-func (f FolderCopies) reach(losses []CopyLoss) func(DeviceID) map[DeviceID]bool {
+// device: those to which shares lead from it, by way of devices that pass them on. Of a device whose own copy is lost
+// it gives all others, because nothing changes its data any more.
+func (f FolderCopies) reach(losses []CopyLoss) func(from DeviceID, passesOn func(DeviceID) bool) map[DeviceID]bool {
 	isLost := map[DeviceID]bool{}
 	cut := map[[2]DeviceID]bool{}
 	for _, loss := range losses {
@@ -137,7 +144,7 @@ func (f FolderCopies) reach(losses []CopyLoss) func(DeviceID) map[DeviceID]bool 
 			}
 		}
 	}
-	return func(from DeviceID) map[DeviceID]bool {
+	return func(from DeviceID, passesOn func(DeviceID) bool) map[DeviceID]bool {
 		reached := map[DeviceID]bool{}
 		if isLost[from] {
 			for _, id := range f.Plain {
@@ -149,6 +156,9 @@ func (f FolderCopies) reach(losses []CopyLoss) func(DeviceID) map[DeviceID]bool 
 		for open := []DeviceID{from}; len(open) > 0; {
 			next := open[0]
 			open = open[1:]
+			if next != from && !passesOn(next) {
+				continue
+			}
 			for _, peer := range links[next] {
 				if !reached[peer] {
 					reached[peer] = true

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,6 +39,14 @@ func encryptedB(f FolderCopies) FolderCopies {
 	return f
 }
 
+// notProvenOn has a device of which nothing is proven.
+func notProvenOn(f FolderCopies, id DeviceID) FolderCopies {
+	for i, data := range f.Data {
+		f.Data[i].On = slices.DeleteFunc(slices.Clone(data.On), func(on DeviceID) bool { return on == id })
+	}
+	return f
+}
+
 func onlyOwn(f FolderCopies, change func(*CopiesOf)) FolderCopies {
 	for i := range f.Data {
 		f.Data[i].On = []DeviceID{f.Data[i].Owner}
@@ -69,6 +78,7 @@ func TestALossIsBadWhereWhatIsLeftIsNotProvenToBeEnough(t *testing.T) {
 		"the hub goes from a mesh":           {meshed(star("f=2")), []CopyLoss{whole("hub")}, 0, -1},
 		"a share goes":                       {star("f=3"), []CopyLoss{unshare("hub", "a")}, 3, 1},
 		"a share goes, and another way is":   {meshed(star("f=3")), []CopyLoss{unshare("hub", "a")}, 0, -1},
+		"the other way is not proven":        {notProvenOn(meshed(star("f=2")), "b"), share, 2, 1},
 		"the last way goes":                  {going(meshed(star("f=3")), unshare("b", "a")), share, 3, 1},
 		"a place goes":                       {star("f=2 across site:*"), []CopyLoss{whole("b")}, 2, 1},
 		"a copy of a place with two goes":    {star("f=2 across site:*"), []CopyLoss{whole("a")}, 0, -1},

@@ -40,6 +40,7 @@ var wired = map[string][]string{
 	"internal/engine/reconcile": {
 		"internal/engine/health",
 		"internal/engine/mirror",
+		"internal/engine/prover",
 		"internal/adapter/sandbox",
 		"internal/adapter/store",
 	},

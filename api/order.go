@@ -8,6 +8,8 @@ type NewOrder struct {
 	Major   bool     `json:"major,omitempty" doc:"Of an upgrade: also to another major version"`
 	GoOn    bool     `json:"goOn,omitempty" doc:"A device on which the order fails does not end it. It then also begins where Muster writes nothing to some of the devices: it fails on these. Rescan, pause and resume reach several devices at once. Not of override and revert"`
 
+	AllCopies bool `json:"allCopies,omitempty" doc:"Of restart and upgrade: also where the order restarts every device that is proven to have data of a folder, and a policy asks for copies of it"`
+
 	MaxItems int64 `json:"maxItems,omitempty" doc:"Of override and revert: how many items may be changed on each device. Where there are more, nothing is"`
 }
 

@@ -29,6 +29,9 @@ type OrderSpec struct {
 	Major  bool   // An upgrade may install another major version.
 	GoOn   bool   // A device on which the order fails does not end it; for OrderToDevices.
 
+	// AllCopies allows a restart of every device that is proven to have data of a folder, though a policy asks for copies.
+	AllCopies bool
+
 	// MaxItems is the number of items that the person was shown. An order that would change more of them is refused.
 	MaxItems int64
 }
@@ -50,13 +53,16 @@ func (c *Client) OrderToDevices(ctx context.Context, ids []string, o OrderSpec) 
 	kind := string(o.Type)
 	return send[api.Order](ctx, c, http.MethodPost, path("orders"),
 		api.NewOrder{Type: &kind, Devices: ids, Folder: o.Folder, Major: o.Major, GoOn: o.GoOn,
-			MaxItems: o.MaxItems})
+			AllCopies: o.AllCopies, MaxItems: o.MaxItems})
 }
 
 func orderQuery(o OrderSpec) string {
 	values := url.Values{"folder": {o.Folder}}
 	if o.Major {
 		values.Set("major", "true")
+	}
+	if o.AllCopies {
+		values.Set("allCopies", "true")
 	}
 	return query(values)
 }

@@ -300,6 +300,7 @@ func (a *App) wire(ctx context.Context) error {
 		Store: a.modeLimit, Daemon: daemons, Access: daemons, Evaluator: run,
 		Secrets:   a.store,
 		DigestKey: digestKey, Memory: a.memory, Log: a.log, Step: a.o.Step,
+		Copies:       a.prover.FolderCopies,
 		IgnoresEvery: a.o.IgnoresEvery,
 		Found:        a.found, Passed: func(id fleet.DeviceID) { a.changes.device(id, 0) },
 	})
@@ -309,7 +310,7 @@ func (a *App) wire(ctx context.Context) error {
 		return err
 	}
 	a.revocations = a.newRevocations()
-	a.orders = reconcile.NewOrderRunner(loggedOrders{a.store, a.eventLog}, a.engine, a.log)
+	a.orders = reconcile.NewOrderRunner(loggedOrders{a.store, a.eventLog}, a.engine, a.prover, a.log)
 	tokens := auth.NewTokens(a.store)
 	a.life.background("uses of tokens", tokens.Run, a.fail)
 	if a.people, err = a.newPeople(ctx); err != nil {

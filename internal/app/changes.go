@@ -23,6 +23,7 @@ type changes struct {
 	viewed    map[fleet.DeviceID]bool
 	judged    map[fleet.DeviceID]bool // devices whose folders health must judge again
 	committed fleet.Committed
+	proven    bool                                // daemons were read to prove copies
 	revoked   map[fleet.DeviceID]fleet.Revocation // The map is of the last commit and is never changed.
 	// seen says when a configuration last had a revoked device. Only revoked devices that are there take memory.
 	seen map[revocation.Pair]time.Time
@@ -62,6 +63,9 @@ func (c *changes) markDevice(id fleet.DeviceID, note func(*deviceChange)) {
 }
 
 func (c *changes) commit(committed fleet.Committed) { c.mark(func() { c.committed.Merge(committed) }) }
+
+// copiesProven marks that daemons were read to prove copies.
+func (c *changes) copiesProven() { c.mark(func() { c.proven = true }) }
 
 func (c *changes) mark(change func()) {
 	c.mu.Lock()
@@ -130,6 +134,8 @@ func (c *changes) takeDevices() map[fleet.DeviceID]deviceChange {
 
 func (c *changes) takeCommitted() fleet.Committed { return takeOut(c, &c.committed, fleet.Committed{}) }
 
+func (c *changes) takeProven() bool { return takeOut(c, &c.proven, false) }
+
 // takeOut returns the value of a field of changes and resets the field.
 func takeOut[T any](c *changes, field *T, empty T) T {
 	c.mu.Lock()
@@ -170,6 +176,9 @@ func (a *App) forward(ctx context.Context) error {
 		}
 		devices := a.changes.takeDevices()
 		a.forwardCommitted(ctx)
+		if a.changes.takeProven() {
+			a.engine.CopiesChanged()
+		}
 		for id, is := range devices {
 			if is.aspect&watchedByRevocations != 0 {
 				a.revocations.Changed(id)
@@ -246,6 +255,9 @@ func (a *App) forwardDevice(id fleet.DeviceID, is deviceChange) {
 	a.feed.DeviceChanged(id, aspect)
 	if aspect&fleet.ConnectionChanged != 0 && !s.Answers() && !s.Restarting {
 		a.engine.Offline(id)
+	}
+	if aspect&fleet.ConfigChanged != 0 {
+		a.engine.CopiesChanged()
 	}
 	if aspect&fleet.FoldersChanged != 0 {
 		a.engine.FoldersSeen(id)

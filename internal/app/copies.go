@@ -15,7 +15,8 @@ func (a *App) newProver() *prover.Prover {
 	return prover.New(prover.Options{Daemons: asked{a}, Snapshot: a.mirror.Snapshot, Devices: a.devicesWith,
 		Kept: a.store, Log: a.log.With(logkey.Component, "copies"), Registry: a.registry,
 		Policies: a.copyPolicies,
-		Told:     func(id fleet.DeviceID) { a.deviceChanged(id, fleet.FoldersChanged) }})
+		Told:     func(id fleet.DeviceID) { a.deviceChanged(id, fleet.FoldersChanged) },
+		Read:     a.changes.copiesProven})
 }
 
 // copyPolicies returns the policies of copies; nil: something else than Muster changed the settings, and nobody knows

@@ -98,4 +98,5 @@ func (a *App) settingsChanged() {
 	a.backups.PlanChanged()
 	a.tellReceivers()
 	a.runner.Wake()
+	a.engine.CopiesChanged()
 }

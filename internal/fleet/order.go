@@ -40,6 +40,8 @@ type OrderSpec struct {
 	Folder string // the only folder that is meant; "": all folders, or the connections
 	Major  bool   // allow an upgrade to another major version
 	GoOn   bool   // a device on which the order fails does not end it
+	// AllCopies allows an order that restarts all devices which are proven to have data that a policy asks copies of.
+	AllCopies bool
 	// MaxItems is the number of items that the person was shown. An order that would change more of them is refused.
 	MaxItems int64
 }
@@ -55,6 +57,9 @@ func (o OrderSpec) AtOnce() int {
 	}
 	return 1
 }
+
+// Restarts reports whether the order restarts daemons.
+func (o OrderType) Restarts() bool { return o == OrderRestart || o == OrderUpgrade }
 
 // OrderStatus says how far an order has progressed.
 type OrderStatus string

@@ -46,6 +46,9 @@ func (c Change) ConsentDigest(id fleet.DeviceID, key []byte) string {
 	for _, v := range []stconfig.Value{c.From, c.Sending()} {
 		h.Write([]byte(ValueDigest(stconfig.WithoutDefaults(c.Key, v))))
 	}
+	if c.copies != "" { // Who consented to fewer copies consented to this number.
+		h.Write([]byte(" copies " + c.copies))
+	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 
@@ -55,7 +58,7 @@ func (p Plan) digest(observed stconfig.Value) string {
 	h := hmac.New(sha256.New, []byte(observed.Get("gui").Get("apiKey").Str()))
 	fmt.Fprintf(h, "%s %s\n", p.Device, p.Observed)
 	for _, c := range p.Changes {
-		fmt.Fprintf(h, "%s %q %q\n", c.Class, c.Key.String(), c.Reason)
+		fmt.Fprintf(h, "%s %q %q\n", c.Class, c.Key.String(), c.grounds())
 		if c.send.Exists() { // p.Observed covers the values before the change.
 			c.send.WriteJSON(h)
 		}

@@ -73,7 +73,7 @@ func (g Grouping) digest(c Change, mayConsent bool) string {
 // is held do count.
 func (g Grouping) Equal(c Change) string {
 	h := hmac.New(sha256.New, g.Key)
-	reason := fleet.WithNames(c.Reason, func(id fleet.DeviceID) string {
+	reason := fleet.WithNames(c.grounds(), func(id fleet.DeviceID) string {
 		if g.Registered(id) {
 			return "*"
 		}

@@ -29,9 +29,11 @@ func Make(in Input) (Plan, error) {
 		in.explain(&c)
 		g.classify(&c, after)
 		g.refuseLiterals(&c)
-		in.hold(&c)
-		c.Reason = cut(c.Reason)
 		p.Changes = append(p.Changes, c)
+	}
+	in.guardCopies(p.Changes, in.withoutRevoked(), after)
+	for i := range p.Changes {
+		in.hold(&p.Changes[i])
 	}
 	if *g.failed != nil {
 		return Plan{}, *g.failed
@@ -57,6 +59,14 @@ func (in Input) differences(wanted stconfig.Value) []stconfig.Change {
 	return append(stconfig.Diff(in.Observed, in.Cleared), stconfig.Diff(in.Cleared, wanted)...)
 }
 
+// withoutRevoked returns the observed document without the revoked devices.
+func (in Input) withoutRevoked() stconfig.Value {
+	if in.Cleared.Exists() {
+		return in.Cleared
+	}
+	return in.Observed
+}
+
 // cut shortens a reason, which may contain any text of a template.
 func cut(reason string) string {
 	const most = 1 << 10
@@ -78,9 +88,10 @@ func (in Input) explain(c *Change) {
 	c.Returns = (why.Returns || why.Recreates) && why.Away == ""
 }
 
-// hold applies the decisions that do not come from the guard table: the change's key is stopped, or a person consented
-// or chose a value. A change that removes a revoked device is held only by a stop with which the daemon itself refuses
-// it (StopRejected). It is not held because a person put the device back three times.
+// hold applies the decisions that come neither from the guard table nor from guardCopies: the change's key is
+// stopped, or a person consented or chose a value. A change that removes a revoked device is held only by a stop
+// with which the daemon itself refuses it (StopRejected). It is not held because a person put the device back three
+// times.
 func (in Input) hold(c *Change) {
 	if in.Stopped != nil && c.Class != Refused {
 		stop := in.Stopped(c.Key)
@@ -97,6 +108,11 @@ func (in Input) hold(c *Change) {
 			c.Consented = true
 		}
 	}
+	c.Reason = cut(c.Reason)
+	if c.Class != Held || c.Stopped {
+		c.note = ""
+	}
+	c.Reason += c.note
 }
 
 // section is the first name of a key, in lower case.

@@ -58,6 +58,8 @@ type Change struct {
 	with       string         // key of another change, because of which the daemon makes this one by itself; or ""
 	chosen     string         // name of the value that a person chose; see Choosing
 	instead    *Change        // the change without that choice
+	copies     string         // why too few copies of folders would be left, where a policy asks for copies; or ""
+	note       string         // end of Reason that no digest covers, because it changes as time goes by; or ""
 	send       stconfig.Value // To with its secrets in clear, as the first write sends it
 
 	startsPaused bool // A new folder is made paused, before it gets its ignore patterns.
@@ -183,6 +185,8 @@ type Facts struct {
 	ByAdmin    func(template int64) bool
 	AuthorKeys []string                    // keys that admins let authors set, besides those of authorTable
 	AddressOf  func(fleet.DeviceID) string // the address of a registered device that `devices()` gives; may be nil
+	// Copies returns what is proven of the copies of a folder. Nil: no change is held because of copies.
+	Copies func(folder string) fleet.FolderCopies
 }
 
 // Why tells where a change comes from; see desired.Why.

@@ -17,7 +17,7 @@ type deviceCommand struct {
 	Edit       deviceEditCommand       `cmd:"" help:"Open label, address, tags, vars and settings of a device in $EDITOR, show what would change, and save it; or change fields by flags."`
 	Rename     deviceRenameCommand     `cmd:"" help:"Give a device another label; first the plan is shown, because templates may read it."`
 	SetKey     deviceSetKeyCommand     `cmd:"" help:"Replace the API key that Muster uses for a daemon; the server tries it first."`
-	Restart    deviceOrder             `cmd:"" help:"Restart daemons, and wait until they are back."`
+	Restart    deviceRestartCommand    `cmd:"" help:"Restart daemons, and wait until they are back."`
 	Rescan     deviceRescanCommand     `cmd:"" help:"Have daemons compare their folders with the disk."`
 	Pause      deviceOrder             `cmd:"" help:"Pause the connections of daemons to all other devices."`
 	Resume     deviceOrder             `cmd:"" help:"Resume the connections of daemons to all other devices."`
@@ -44,7 +44,7 @@ var deviceNoun = noun[api.Device]{
 
 // deviceVerbs are the commands that are described by data alone.
 var deviceVerbs = deviceCommand{
-	Restart: deviceOrder{spec: client.OrderSpec{Type: client.OrderRestart}},
+	Restart: deviceRestartCommand{deviceOrder: deviceOrder{spec: client.OrderSpec{Type: client.OrderRestart}}},
 	Rescan:  deviceRescanCommand{deviceOrder: deviceOrder{spec: client.OrderSpec{Type: client.OrderRescan}}},
 	Pause:   deviceOrder{spec: client.OrderSpec{Type: client.OrderPause}},
 	Resume:  deviceOrder{spec: client.OrderSpec{Type: client.OrderResume}},

@@ -173,13 +173,17 @@ func (c *tagOrder) Run(ctx context.Context, env *environment, server *client.Cli
 	})
 }
 
-// rescanFlags and upgradeFlags are the flags of these orders.
+// rescanFlags, upgradeFlags and restartFlags are the flags of these orders.
 type (
 	rescanFlags struct {
 		Folder string `env:"-" help:"Only the folder with this ID." placeholder:"FOLDER"`
 	}
 	upgradeFlags struct {
+		restartFlags
 		Major bool `env:"-" help:"Also to another major version."`
+	}
+	restartFlags struct {
+		AllCopies bool `name:"all-copies" env:"-" help:"Also where it restarts every proven copy of data that a policy asks copies of."`
 	}
 )
 
@@ -187,6 +191,14 @@ type (
 	deviceRescanCommand struct {
 		deviceOrder
 		rescanFlags
+	}
+	deviceRestartCommand struct {
+		deviceOrder
+		restartFlags
+	}
+	tagRestartCommand struct {
+		tagOrder
+		restartFlags
 	}
 	deviceUpgradeCommand struct {
 		deviceOrder
@@ -208,9 +220,21 @@ func (c *deviceRescanCommand) Run(ctx context.Context, env *environment, server 
 	return c.deviceOrder.Run(ctx, env, server)
 }
 
+// Run restarts the daemon.
+func (c *deviceRestartCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
+	c.spec.AllCopies = c.AllCopies
+	return c.deviceOrder.Run(ctx, env, server)
+}
+
+// Run restarts the daemons.
+func (c *tagRestartCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
+	c.spec.AllCopies = c.AllCopies
+	return c.tagOrder.Run(ctx, env, server)
+}
+
 // Run upgrades the daemon.
 func (c *deviceUpgradeCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
-	c.spec.Major = c.Major
+	c.spec.Major, c.spec.AllCopies = c.Major, c.AllCopies
 	return c.deviceOrder.Run(ctx, env, server)
 }
 
@@ -222,7 +246,7 @@ func (c *tagRescanCommand) Run(ctx context.Context, env *environment, server *cl
 
 // Run upgrades the daemons.
 func (c *tagUpgradeCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
-	c.spec.Major = c.Major
+	c.spec.Major, c.spec.AllCopies = c.Major, c.AllCopies
 	return c.tagOrder.Run(ctx, env, server)
 }
 

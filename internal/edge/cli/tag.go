@@ -13,7 +13,7 @@ import (
 type tagCommand struct {
 	List      watchedList[string] `cmd:"" help:"List all tags."`
 	Delete    tagDeleteCommand    `cmd:"" help:"Take a tag off all devices and templates; first the plan is shown."`
-	Restart   tagOrder            `cmd:"" help:"Restart the daemons with a tag, one after the other, ending at the first that does not come back."`
+	Restart   tagRestartCommand   `cmd:"" help:"Restart the daemons with a tag, one after the other, ending at the first that does not come back."`
 	Rescan    tagRescanCommand    `cmd:"" help:"Have the daemons with a tag compare their folders with the disk."`
 	Pause     tagOrder            `cmd:"" help:"Pause the connections of the daemons with a tag."`
 	Resume    tagOrder            `cmd:"" help:"Resume the connections of the daemons with a tag. muster resume --tag ends a stop."`
@@ -39,7 +39,7 @@ var tagNoun = noun[string]{
 // tagVerbs are the commands that are described by data alone.
 var tagVerbs = tagCommand{
 	List:      watchedListOf(tagNoun),
-	Restart:   tagOrder{spec: client.OrderSpec{Type: client.OrderRestart}},
+	Restart:   tagRestartCommand{tagOrder: tagOrder{spec: client.OrderSpec{Type: client.OrderRestart}}},
 	Rescan:    tagRescanCommand{tagOrder: tagOrder{spec: client.OrderSpec{Type: client.OrderRescan}}},
 	Pause:     tagOrder{spec: client.OrderSpec{Type: client.OrderPause}},
 	Resume:    tagOrder{spec: client.OrderSpec{Type: client.OrderResume}},

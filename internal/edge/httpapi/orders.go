@@ -70,6 +70,9 @@ func (s OrderHandlers) routes(b *base) []route {
 		device.path, device.name = Prefix+"/devices/{deviceID}/orders/"+name, name+"Device"
 		device.summary, device.handle = orderSummaries[order], s.orderDevice(order)
 		tag.path, tag.name = Prefix+"/tags/{tag}/orders/"+name, name+"Tag"
+		if order.Restarts() {
+			tag.query = append(slices.Clip(tag.query), allCopiesParam)
+		}
 		tag.summary = orderSummaries[order] +
 			", of the devices with a tag one after the other, ending at the first that fails"
 		tag.handle = s.orderTag(order)
@@ -78,11 +81,15 @@ func (s OrderHandlers) routes(b *base) []route {
 	return routes
 }
 
+const allCopiesDoc = "Also where the order restarts every device that is proven to have data of a folder, and a " +
+	"policy asks for copies of it"
+
 var (
 	folderParam = textParam(
 		"folder",
 		"Only the folder with this ID; to pause or resume: the folder, and not the connections",
 	)
+	allCopiesParam   = boolParam("allCopies", allCopiesDoc)
 	majorParam       = boolParam("major", "Also to another major version")
 	orderDeviceParam = textParam("device", "Only orders for the device with this ID, without their other devices")
 	briefParam       = boolParam("brief", "Leave out the devices of orders to several")
@@ -101,6 +108,9 @@ func (r *request) orderSpec(order fleet.OrderType) (out fleet.OrderSpec, err err
 		out.Folder, err = folderParam.of(r)
 	case fleet.OrderUpgrade:
 		out.Major, err = majorParam.of(r)
+	}
+	if err == nil && order.Restarts() {
+		out.AllCopies, err = allCopiesParam.of(r)
 	}
 	return out, err
 }
@@ -184,7 +194,7 @@ func (s OrderHandlers) createOrder(r *request, registry *fleet.Registry) (reply,
 // specOf returns the order that a body describes, or why there is no such order.
 func specOf(body api.NewOrder) (fleet.OrderSpec, error) {
 	spec := fleet.OrderSpec{Type: fleet.OrderType(*body.Type), Folder: body.Folder, Major: body.Major, GoOn: body.GoOn,
-		MaxItems: body.MaxItems}
+		AllCopies: body.AllCopies, MaxItems: body.MaxItems}
 	switch {
 	case !slices.Contains(fleet.OrderTypes, spec.Type) && !spec.Type.ChangesFiles():
 		return spec, fleet.Invalidf("type", "there is no order %q", *body.Type)
@@ -202,6 +212,8 @@ func specOf(body api.NewOrder) (fleet.OrderSpec, error) {
 		return spec, fleet.Invalidf("folder", "the order %s is not for one folder", spec.Type)
 	case spec.GoOn && spec.Type.ChangesFiles():
 		return spec, fleet.Invalidf("goOn", "the order %s ends at the first device on which it fails", spec.Type)
+	case spec.AllCopies && !spec.Type.Restarts():
+		return spec, fleet.Invalidf("allCopies", "the order %s restarts nothing", spec.Type)
 	case spec.Major && spec.Type != fleet.OrderUpgrade:
 		return spec, fleet.Invalidf("major", "only an upgrade goes to another major version")
 	}

@@ -50,6 +50,20 @@ func TestAnOrderThatGoesOnIsAskedForAndNotOfFiles(t *testing.T) {
 	w.problem(http.StatusUnprocessableEntity, post(`{"type":"revert","folder":"f","maxItems":1,"goOn":true,`+both+`}`))
 }
 
+func TestARestartOfAllCopiesIsAllowedInTheOrder(t *testing.T) {
+	w, o := ordered(t)
+	both := `"devices":["` + string(idA) + `","` + string(idB) + `"]`
+	post := func(path, body string) call {
+		return call{method: http.MethodPost, path: Prefix + path, role: fleet.RoleAdmin, body: body}
+	}
+	w.want(http.StatusCreated, post("/orders", `{"type":"restart","allCopies":true,`+both+`}`))
+	w.want(http.StatusCreated, post("/orders", `{"type":"upgrade",`+both+`}`))
+	if len(o.given) != 2 || !o.given[0].AllCopies || o.given[1].AllCopies {
+		t.Errorf("given were %+v", o.given)
+	}
+	w.problem(http.StatusUnprocessableEntity, post("/orders", `{"type":"rescan","allCopies":true,`+both+`}`))
+}
+
 func TestAListOfOrdersHasCountsInThePlaceOfDevices(t *testing.T) {
 	w, o := ordered(t)
 	o.kept = []fleet.Order{

@@ -146,10 +146,10 @@ func (j *judge) shortSince(before time.Time, s *standing, all standings, policy 
 }
 
 // reportOf returns the report of the last round of a folder; zero: there was none since the start of the server.
-func (j *judge) reportOf(folder string) Report {
-	j.mu.Lock()
-	f := j.folders[folder]
-	j.mu.Unlock()
+func (p *Prover) reportOf(folder string) Report {
+	p.mu.Lock()
+	f := p.folders[folder]
+	p.mu.Unlock()
 	if f == nil {
 		return Report{}
 	}

@@ -54,6 +54,8 @@ type Options struct {
 	Registry func() *fleet.Registry // It returns nil while the registry is not readable.
 	// Told is called with each device of which a person is told something else of its data.
 	Told func(fleet.DeviceID)
+	// Read is called when the daemons were read that have a folder, so that more or less is proven of it. It may be nil.
+	Read func()
 }
 
 // Prover proves copies of folders.
@@ -71,6 +73,7 @@ type Prover struct {
 	rests   map[fleet.DeviceID]time.Time // moment until which Muster leaves the daemon alone
 	changed map[fleet.DeviceID]bool      // devices of which Run has to compare the folders
 	risks   risks
+	index   folderIndex
 }
 
 // folder is what is proven of one folder. Who has its turn may use it.
@@ -182,6 +185,9 @@ func (p *Prover) newRound(ctx context.Context, id string, f *folder, devices []f
 	}
 	report.signs = signs
 	f.setReport(report)
+	if p.o.Read != nil {
+		p.o.Read()
+	}
 	p.keep(ctx, id, f)
 	return report, nil
 }

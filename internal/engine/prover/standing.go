@@ -36,14 +36,14 @@ type standings struct {
 }
 
 // standings compares the report of the last round with what events told since.
-func (j *judge) standings(folder string, report Report, devices []fleet.DeviceID, registry *fleet.Registry) standings {
+func (p *Prover) standings(folder string, report Report, devices []fleet.DeviceID, registry *fleet.Registry) standings {
 	reported := make(map[fleet.DeviceID]Copy, len(report.Copies))
 	for _, c := range report.Copies {
 		reported[c.Device] = c
 	}
 	all := standings{readAt: report.ReadAt, by: make(map[fleet.DeviceID]*standing, len(devices))}
 	for _, id := range devices {
-		snapshot := j.o.Snapshot(id)
+		snapshot := p.o.Snapshot(id)
 		if registry.IsRevoked(id) || snapshot == nil {
 			continue
 		}

@@ -164,7 +164,7 @@ func (p *pass) planAnew(ctx context.Context, in input) (planned, error) {
 
 // planChange plans a person's change, in.change, from the document of the input.
 func (e *Engine) planChange(ctx context.Context, in input) (planned, error) {
-	c, now := in.change, planned{input: in}
+	c, now := in.change, planned{input: in, reserved: e.going.count()}
 	target, err := c.target(ctx, in.doc)
 	if err != nil {
 		return now, err

@@ -31,6 +31,7 @@ type Engine struct {
 	seed  maphash.Seed
 	held  *plan.HeldChanges
 	queue *queue
+	going goingLosses
 
 	mu            sync.Mutex                      // guards the rest
 	generations   map[*fleet.Registry]*generation // the generations to which devices are admitted now
@@ -40,6 +41,8 @@ type Engine struct {
 	fleetDue      *time.Timer                     // queues all devices once the pause between two such passes is over
 	queuedAll     time.Time                       // when all devices were queued last
 	running       bool
+	short         map[fleet.DeviceID]bool // devices whose changes wait because of copies
+	shortDue      *time.Timer             // plans them again; set when more may be known of copies
 }
 
 // New makes an Engine; Run starts it.
@@ -57,7 +60,8 @@ func New(o Options) *Engine {
 		o.Memory = unboundedMemory{}
 	}
 	e := &Engine{o: o, log: o.Log.With(logkey.Component, "reconcile"), seed: maphash.MakeSeed(),
-		held: plan.NewHeldChanges(), queue: newQueue(), generations: map[*fleet.Registry]*generation{}}
+		held: plan.NewHeldChanges(), queue: newQueue(), generations: map[*fleet.Registry]*generation{},
+		going: goingLosses{losses: map[fleet.DeviceID]reservation{}}, short: map[fleet.DeviceID]bool{}}
 	return e
 }
 
@@ -108,12 +112,12 @@ func (e *Engine) setRunning(running bool) {
 	if running {
 		return
 	}
-	for _, due := range []*time.Timer{e.factsDue, e.fleetDue} {
+	for _, due := range []*time.Timer{e.factsDue, e.fleetDue, e.shortDue} {
 		if due != nil {
 			due.Stop()
 		}
 	}
-	e.factsDue, e.fleetDue = nil, nil
+	e.factsDue, e.fleetDue, e.shortDue = nil, nil, nil
 }
 
 // ConfigObserved queues the device, because its configuration changed.

@@ -690,8 +690,9 @@ type bench struct {
 	stop   func()
 
 	secrets secrets
-	take    func() error       // called before memory is taken; may be nil
-	cancel  context.CancelFunc // tells the engine to stop
+	copies  func(folder string) fleet.FolderCopies // may be nil
+	take    func() error                           // called before memory is taken; may be nil
+	cancel  context.CancelFunc                     // tells the engine to stop
 }
 
 func newBench(t *testing.T, templates ...fleet.TaggedTemplate) *bench {
@@ -762,7 +763,7 @@ func (b *bench) start() {
 		reconcile.Options{Memory: scantMemory{memory, b.take}, Store: b.store, Daemon: b.daemon, Evaluator: b.evals,
 			Access:  b.access,
 			Found:   func(id fleet.DeviceID, f plan.Findings) { standing.Found(id, f) },
-			Secrets: b.secrets, DigestKey: []byte("k"),
+			Secrets: b.secrets, DigestKey: []byte("k"), Copies: b.copies,
 			Step: func(name string) {
 				if b.step != nil {
 					b.step(name)

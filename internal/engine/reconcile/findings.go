@@ -37,6 +37,7 @@ func (p *pass) conclude(now planned, failure error) {
 	now.plan = p.withCovered(now.plan)
 	p.report(p.id, p.findings(now, failure))
 	if now.change == nil {
+		p.rememberShort(now)
 		p.history.putRevoked(now.result.RevokedByTemplates())
 		p.keepPass(p.passOf(now))
 	}

@@ -130,6 +130,7 @@ func (p *pass) forget(in input) error {
 		gone = conflict("the device was registered anew meanwhile", "Look at its plan, then apply that one.")
 	}
 	p.held.Put(p.id, nil)
+	p.forgetShort(p.id)
 	p.report(p.id, plan.Findings{Result: plan.Gone})
 	p.queue.forget(p.item, gone, in.device != nil)
 	if p.request == nil {

@@ -34,12 +34,19 @@ type orderTaker interface {
 	CarryOut(ctx context.Context, id fleet.DeviceID, spec fleet.OrderSpec) (result string, err error)
 }
 
+// orderCopies finds data of which an order would restart each device that is proven to have it; see
+// prover.Prover.Interrupts.
+type orderCopies interface {
+	Interrupts(devices []fleet.DeviceID) (decline fleet.CopyDecline, isBad bool)
+}
+
 // OrderRunner carries out orders. An order to several devices is carried out on one after the other, and ends at the
 // first on which it fails. One that goes on after failures ends with the last device, and may reach several at once
 // (see fleet.OrderSpec.AtOnce).
 type OrderRunner struct {
 	store   OrderStore
 	daemons orderTaker
+	copies  orderCopies
 	log     *slog.Logger
 
 	given  chan givenOrder
@@ -57,8 +64,8 @@ type givenOrder struct {
 }
 
 // NewOrderRunner makes an OrderRunner; Run starts it.
-func NewOrderRunner(store OrderStore, daemons orderTaker, log *slog.Logger) *OrderRunner {
-	return &OrderRunner{store: store, daemons: daemons, log: log.With(logkey.Component, "orders"),
+func NewOrderRunner(store OrderStore, daemons orderTaker, copies orderCopies, log *slog.Logger) *OrderRunner {
+	return &OrderRunner{store: store, daemons: daemons, copies: copies, log: log.With(logkey.Component, "orders"),
 		given: make(chan givenOrder, maxOrders), busy: map[fleet.DeviceID]struct{}{}}
 }
 
@@ -141,13 +148,17 @@ func (r *OrderRunner) keepInTime(ctx context.Context, order, kept fleet.Order) f
 	return kept
 }
 
-// Begin stores an order to these devices and returns; Run carries it out. tag is the tag that the order is for, or "".
-// Begin returns conflict if Muster does not write to one of the devices, or if another order is running on one of
-// them. It returns unavailable if none of them can be reached. An order that goes on begins if one device can get it.
+// Begin stores an order to these devices and returns; Run carries it out. tag is the tag that the order is for, or
+// "". Begin returns conflict if Muster does not write to one of the devices, if another order is running on one of
+// them, or if the order would restart all proven copies of data (see fleet.OrderSpec.AllCopies). It returns
+// unavailable if none of them can be reached. An order that goes on begins if one device can get it.
 func (r *OrderRunner) Begin(ctx context.Context, spec fleet.OrderSpec, tag fleet.Tag, devices []fleet.DeviceID,
 ) (fleet.Order, error) {
 	spec.GoOn = spec.GoOn && len(devices) > 1
 	if err := r.mayBegin(ctx, spec, devices); err != nil {
+		return fleet.Order{}, err
+	}
+	if err := r.mayInterrupt(spec, devices); err != nil {
 		return fleet.Order{}, err
 	}
 	order := fleet.Order{OrderSpec: spec, Tag: tag, Devices: devices, Status: fleet.OrderRunning,
@@ -188,6 +199,25 @@ func (r *OrderRunner) mayBegin(ctx context.Context, spec fleet.OrderSpec, device
 		return refused
 	}
 	return nil
+}
+
+// mayInterrupt returns conflict for an order that restarts each device which is proven to have data that a policy asks
+// copies of: a release that does not start would take all copies.
+func (r *OrderRunner) mayInterrupt(spec fleet.OrderSpec, devices []fleet.DeviceID) error {
+	if !spec.Type.Restarts() || spec.AllCopies || len(devices) < 2 {
+		return nil
+	}
+	found, isBad := r.copies.Interrupts(devices)
+	if !isBad {
+		return nil
+	}
+	message := fmt.Sprintf("a policy asks for copies of the folder %q, and no device outside this order is proven to "+
+		"have what %s has of it", found.Folder, found.Owner)
+	if found.Unknown != "" {
+		message = fmt.Sprintf("the order restarts devices with the folder %q, and %s", found.Folder, found.Unknown)
+	}
+	return conflict(message, "Give the order to some of these devices first, and to the others when these are up to "+
+		"date. Or allow it: by its box in the console, or by --all-copies.")
 }
 
 // errorAbout returns an error with the device in its message.

@@ -32,6 +32,7 @@ type fakes struct {
 	registered []fleet.DeviceID              // besides all
 	gone       []fleet.DeviceID              // registered no more
 	mayOrder   map[fleet.DeviceID]error      // nil: it may
+	allCopies  bool                          // several devices have all proven copies of a folder
 	acts       func(id fleet.DeviceID) error // what becomes of an order; nil: all goes well
 	ended      chan fleet.Order              // orders that are not running any more
 }
@@ -111,10 +112,14 @@ func (f *fakes) CarryOut(ctx context.Context, id fleet.DeviceID, spec fleet.Orde
 	return "it answers again", ctx.Err()
 }
 
+func (f *fakes) Interrupts(devices []fleet.DeviceID) (fleet.CopyDecline, bool) {
+	return fleet.CopyDecline{Folder: "docs", Owner: devices[0]}, f.allCopies
+}
+
 // start runs an OrderRunner until the test or stop ends it.
 func (f *fakes) start() (r *OrderRunner, stop func()) {
 	f.t.Helper()
-	r = NewOrderRunner(f, f, slog.New(slog.DiscardHandler))
+	r = NewOrderRunner(f, f, f, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(f.t.Context())
 	over := make(chan error, 1)
 	go func() { over <- r.Run(ctx) }()
@@ -462,4 +467,31 @@ func TestAServerThatStopsSaysOfHowManyDevicesItIsNotKnownWhetherTheyWereTold(t *
 	if states := end.States(); !slices.Equal(states, slices.Repeat([]fleet.OrderState{fleet.OrderStateUnknown}, 3)) {
 		t.Errorf("got the states %v", states)
 	}
+}
+
+func TestAnOrderThatRestartsAllCopiesIsRefusedUnlessAllowed(t *testing.T) {
+	f := newFakes(t)
+	f.allCopies = true
+	r, _ := f.start()
+	for _, spec := range []fleet.OrderSpec{{Type: fleet.OrderUpgrade}, {Type: fleet.OrderRestart, GoOn: true}} {
+		_, err := r.Begin(t.Context(), spec, "", all)
+		if fleet.CodeOf(err) != fleet.CodeConflict || !strings.Contains(fleet.Reason(err), `"docs"`) {
+			t.Errorf("%s: got %v", spec.Type, err)
+		}
+	}
+	if events := f.events(); len(events) > 0 {
+		t.Errorf("it was refused, and there was %v", events)
+	}
+	for _, spec := range []fleet.OrderSpec{{Type: fleet.OrderRescan}, {Type: fleet.OrderUpgrade, AllCopies: true}} {
+		if _, err := r.Begin(t.Context(), spec, "", all); err != nil {
+			t.Errorf("%s: %v", spec.Type, err)
+		}
+		if order := <-f.ended; order.Status != fleet.OrderDone {
+			t.Errorf("%s ended as %s: %s", spec.Type, order.Status, order.Reason)
+		}
+	}
+	if _, err := r.Begin(t.Context(), fleet.OrderSpec{Type: fleet.OrderRestart}, "", all[:1]); err != nil {
+		t.Errorf("for one device: %v", err)
+	}
+	<-f.ended
 }

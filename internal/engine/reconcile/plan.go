@@ -22,6 +22,8 @@ type planned struct {
 	// letGo is the generation as of which the store was asked who took templates away from the device, because the plan
 	// depends on the answer; 0 if it was not asked.
 	letGo int64
+	// reserved is how many reservations of copies there were before the plan was made.
+	reserved int64
 }
 
 // makePlan makes the plan of an input. It does not read the daemon and changes nothing. Programs of templates run in
@@ -63,9 +65,9 @@ func (e *Engine) fold(ctx context.Context, in input) (folded, error) {
 
 // planFolded makes the plan from a fold: the changes from the observed to the desired document.
 func (e *Engine) planFolded(ctx context.Context, f folded) (planned, error) {
-	admins := e.newResponsible(f.input)
+	admins, reserved := e.newResponsible(f.input), e.going.count()
 	made, err := plan.Make(e.planInput(ctx, f, admins))
-	now := planned{input: f.input, result: f.result, plan: made, letGo: admins.asOf}
+	now := planned{input: f.input, result: f.result, plan: made, letGo: admins.asOf, reserved: reserved}
 	return now, cmp.Or(f.secrets.err, admins.err, err)
 }
 
@@ -162,6 +164,7 @@ func (e *Engine) guardFacts(ctx context.Context, in input) plan.Facts {
 		FolderPaths: func() ([]string, error) { return e.o.Store.FolderPaths(ctx, in.id) },
 		OthersVars:  func(template int64) []string { return othersVars(admitted, in.id, template) },
 		AddressOf:   func(id fleet.DeviceID) string { return addressOf(admitted, id) },
+		Copies:      e.copiesFor(in.id),
 	}
 }
 

@@ -141,6 +141,8 @@ type Options struct {
 	Workers   int    // devices that are worked on at once; 64 when 0
 	DigestKey []byte // keys the digests of passwords that were sent
 	Memory    Memory // memory for all plans together; nil: not bounded
+	// Copies returns what is known of the copies of a folder. Nil: no change is held because of copies.
+	Copies func(folder string) fleet.FolderCopies
 
 	// IgnoresEvery is how often ignore patterns are read that no change of a folder's state announces. 0 means a minute.
 	IgnoresEvery time.Duration

@@ -171,10 +171,12 @@ func (a *attempt) readFresh(ctx context.Context) (err error) {
 	return err
 }
 
-// moved plans again if the fresh document differs from the one of the plan, or if the daemon may have other ignore
-// patterns. It returns true if the new plan differs or cannot be made; the intent is then recorded as abandoned.
+// moved plans again if the fresh document differs from the one of the plan, if the daemon may have other ignore
+// patterns, or if another device gives up copies of the same folder now. It returns true if the new plan differs or
+// cannot be made; the intent is then recorded as abandoned.
 func (a *attempt) moved(ctx context.Context) (bool, error) {
-	if a.intended.plan.Observed == a.now.digest && len(a.now.result.Ignores) == 0 {
+	isReserved := a.reserveCopies(a.intended)
+	if isReserved && a.intended.plan.Observed == a.now.digest && len(a.now.result.Ignores) == 0 {
 		return false, nil
 	}
 	a.replanned = true
@@ -183,7 +185,7 @@ func (a *attempt) moved(ctx context.Context) (bool, error) {
 		return true, cmp.Or(a.abandon(ctx, "the configuration changed, and no plan could be made from the new one"),
 			a.planFailed(next.input, err))
 	}
-	if a.now = next; a.now.plan.Digest == a.intended.plan.Digest {
+	if a.now = next; a.now.plan.Digest == a.intended.plan.Digest && (isReserved || a.reserveCopies(a.now)) {
 		return false, nil
 	}
 	return true, a.abandon(ctx, "the configuration changed meanwhile: planned again")

@@ -9,7 +9,7 @@ import { Stack } from "../../ui/layout";
 import { Note } from "../../ui/page";
 import { stopping } from "../../ui/stopping";
 import { Faint, Text } from "../../ui/text";
-import { AlsoMajor, GoOn } from "../orders/choices";
+import { AllCopies, AlsoMajor, GoOn } from "../orders/choices";
 import { consequences, interrupts, verbs, type GivenType } from "../orders/words";
 import { Named } from "../whatif/Effect";
 import { majorsOf, whomOf } from "./whom";
@@ -27,6 +27,7 @@ export function BulkOrder({
   const client = useQueryClient();
   const [goOn, setGoOn] = useState(!interrupts.includes(type));
   const [major, setMajor] = useState(false);
+  const [allCopies, setAllCopies] = useState(false);
   const { reached, offline, stopped } = whomOf(devices);
   const whom = plural(reached.length, "device");
   const isForOne = reached.length === 1;
@@ -36,7 +37,13 @@ export function BulkOrder({
       run={async (title) => {
         await ask(
           titled(title).POST("/api/v1/orders", {
-            body: { type, devices: reached.map(({ deviceID }) => deviceID), goOn: goOn && !isForOne, ...(major ? { major } : {}) },
+            body: {
+              type,
+              devices: reached.map(({ deviceID }) => deviceID),
+              goOn: goOn && !isForOne,
+              ...(major ? { major } : {}),
+              ...(allCopies ? { allCopies } : {}),
+            },
           }),
         );
         void client.invalidateQueries({ queryKey: ["orders"] });
@@ -64,6 +71,7 @@ export function BulkOrder({
             )}
             {!isForOne && <GoOn goOn={goOn} onChange={setGoOn} />}
             {type === "upgrade" && <AlsoMajor major={major} onChange={setMajor} running={majorsOf(reached)} />}
+            {interrupts.includes(type) && !isForOne && <AllCopies allCopies={allCopies} onChange={setAllCopies} />}
             <Faint>
               {interrupts.includes(type) || !goOn ? "One device after the other." : "Eight devices at once."} The server carries it
               out, also when you leave this page. A stop of Muster ends it.

@@ -12,8 +12,8 @@ import { orders, State } from "../../ui/state";
 import { Ago, Bar, Faint, Strong, Text } from "../../ui/text";
 import { Named } from "../whatif/Effect";
 import { leftOf, type Left } from "./again";
-import { AlsoMajor, GoOn } from "./choices";
-import { consequences, ofFolder, verbs, type Order } from "./words";
+import { AllCopies, AlsoMajor, GoOn } from "./choices";
+import { consequences, interrupts, ofFolder, verbs, type Order } from "./words";
 
 /** OrderLine is one order: how far it is, what came of it, and for several devices a list of what became of each. */
 export function OrderLine({ order }: { order: Order }) {
@@ -119,6 +119,7 @@ function Again({ order, left, onGiven }: { order: Order; left: Left; onGiven: ()
   const client = useQueryClient();
   const [goOn, setGoOn] = useState(order.goOn);
   const [major, setMajor] = useState(order.major);
+  const [allCopies, setAllCopies] = useState(false);
   const whom = plural(left.devices.length, "device");
   return (
     <Act
@@ -136,6 +137,7 @@ function Again({ order, left, onGiven }: { order: Order; left: Left; onGiven: ()
               ...(order.folder ? { folder: order.folder } : {}),
               ...(major ? { major } : {}),
               ...(goOn ? { goOn } : {}),
+              ...(allCopies ? { allCopies } : {}),
             },
           }),
         );
@@ -151,6 +153,9 @@ function Again({ order, left, onGiven }: { order: Order; left: Left; onGiven: ()
             <Named devices={left.devices} />
             {left.devices.length > 1 && <GoOn goOn={goOn} onChange={setGoOn} />}
             {order.type === "upgrade" && <AlsoMajor major={major} onChange={setMajor} />}
+            {interrupts.includes(order.type) && left.devices.length > 1 && (
+              <AllCopies allCopies={allCopies} onChange={setAllCopies} />
+            )}
           </Stack>
         ),
       }}

@@ -21,6 +21,19 @@ export function AlsoMajor({
   );
 }
 
+/** AllCopies asks whether an order may restart every device that is proven to have data of which a policy asks for copies. */
+export function AllCopies({ allCopies, onChange }: { allCopies: boolean; onChange: (allCopies: boolean) => void }) {
+  return (
+    <Checkbox
+      size="xs"
+      label="Also where it restarts every proven copy of a folder"
+      description="Without it, the order is refused where a policy asks for copies and no other device is proven to have the data."
+      checked={allCopies}
+      onChange={(event) => onChange(event.currentTarget.checked)}
+    />
+  );
+}
+
 /** GoOn asks whether an order goes on with the other devices where it fails on one. */
 export function GoOn({ goOn, onChange }: { goOn: boolean; onChange: (goOn: boolean) => void }) {
   return (

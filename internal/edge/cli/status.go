@@ -146,6 +146,9 @@ func (c *statusCommand) fleet(ctx context.Context, env *environment, server *cli
 	if overview.Folders["all"] > 0 {
 		fmt.Fprintf(env.Out, "  Folders:       %s\n", foldersIn(overview.Folders))
 	}
+	if line := youngLine(overview); line != "" {
+		fmt.Fprintln(env.Out, line)
+	}
 	printOverview(env.Out, overview)
 	return waits(needsPerson(states, overview))
 }
@@ -220,6 +223,16 @@ func printTrouble(out io.Writer, troubles []api.Trouble, groups []api.WaitingGro
 		}
 		fmt.Fprintf(out, "  `muster device list --waiting %s` lists them.\n", t.Cause)
 	}
+}
+
+// youngLine says on how many devices something is wrong that has not lasted long enough to be listed as trouble, ""
+// where there is none.
+func youngLine(overview api.Overview) string {
+	if overview.Young == 0 {
+		return ""
+	}
+	return "Not listed on " + counted(overview.Young, "device") + ": what has not lasted as long as the settings " +
+		"troubleAfter and quietAfter allow. `muster device list --waiting young` lists these devices."
 }
 
 // byState is how many devices are in each state: "2 online, 1 unreachable".

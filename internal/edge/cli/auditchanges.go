@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 
 	"muster/api"
@@ -31,10 +32,17 @@ func (c *auditChangesCommand) Run(ctx context.Context, env *environment, server 
 	}
 	all = slices.DeleteFunc(all, func(change api.RecentChange) bool { return change.At.Before(since) })
 	return printSorted(env, c.output, c.sorting, columns[api.RecentChange]{
-		titles: []string{"AT", "WHO", "TITLE", "WHAT"},
+		titles: []string{"AT", "WHO", "TITLE", "WHAT", "ROLLOUT", "UNDO"},
 		name:   func(change api.RecentChange) string { return change.At.String() },
 		row: func(change api.RecentChange) []string {
-			return []string{change.At.String(), change.Who, change.Title, partsInWords(change)}
+			rollout, undo := "-", "-"
+			if change.Rollout != 0 {
+				rollout = strconv.FormatInt(change.Rollout, 10)
+			}
+			if change.Undoable {
+				undo = "muster rollout undo " + rollout
+			}
+			return []string{change.At.String(), change.Who, change.Title, partsInWords(change), rollout, undo}
 		}}, all)
 }
 

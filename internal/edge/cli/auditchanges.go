@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +18,7 @@ type auditChangesCommand struct {
 	sorting
 	paging
 	Limit int    `env:"-" help:"Show at most N changes, up to 100." default:"20" placeholder:"N"`
-	Since string `env:"-" help:"Only changes since this time: 2026-01-31, 2026-01-31T08:00:00Z, or how long ago, like 2h." placeholder:"TIME"`
+	Since string `env:"-" help:"Only changes since this time: 2026-01-31, 2026-01-31T08:00:00Z, yesterday, or how long ago, like 2h or 1w." placeholder:"TIME"`
 }
 
 // Run prints one change on each line.
@@ -40,7 +41,7 @@ func (c *auditChangesCommand) Run(ctx context.Context, env *environment, server 
 				rollout = strconv.FormatInt(change.Rollout, 10)
 			}
 			if change.Undoable {
-				undo = "muster rollout undo " + rollout
+				undo = fmt.Sprintf("muster rollout undo %d", change.Rollout)
 			}
 			return []string{change.At.String(), change.Who, change.Title, partsInWords(change), rollout, undo}
 		}}, all)

@@ -51,6 +51,9 @@ func (c *statusCommand) Run(ctx context.Context, env *environment, server *clien
 	if err != nil {
 		return err
 	}
+	for i := range folders {
+		folders[i].Connection = state.Connection
+	}
 	trouble := slices.ContainsFunc(folders, func(f api.FolderStanding) bool {
 		return f.Trouble || slices.ContainsFunc(f.Besides, func(found api.FolderFinding) bool { return found.Trouble })
 	})
@@ -107,7 +110,7 @@ func (c *statusCommand) fleet(ctx context.Context, env *environment, server *cli
 	for _, device := range devices {
 		labels[device.DeviceID] = device.Label
 	}
-	printTrouble(env.Out, overview.Trouble, groups, func(id string) bool { _, is := labels[id]; return is })
+	printTrouble(env.Out, overview.Trouble, groups, labels, connectionOf(states, overview.Mode))
 	connections, configurations := map[string]int{}, map[string]int{}
 	table, changing := newTable(env.Out), false
 	for _, s := range states {
@@ -201,9 +204,24 @@ func needsPerson(states []api.ListedState, overview api.Overview) bool {
 		}) || slices.ContainsFunc(overview.Receivers, func(r api.Receiver) bool { return r.Trouble != "" })
 }
 
+// connectionOf has the connections of devices, by ID. While the fleet is stopped no device takes orders: all are as if
+// they were away.
+func connectionOf(states []api.ListedState, mode string) map[string]string {
+	of := make(map[string]string, len(states))
+	for _, s := range states {
+		of[s.DeviceID] = s.Connection
+		if mode != "" && mode != string(fleet.ModeOn) {
+			of[s.DeviceID] = mode
+		}
+	}
+	return of
+}
+
 // printTrouble prints what is wrong now with devices and folders, the worst kind first. The groups have the reasons
-// of devices of which isShown says that they are shown.
-func printTrouble(out io.Writer, troubles []api.Trouble, groups []api.WaitingGroup, isShown func(string) bool) {
+// of the devices that have a label here.
+func printTrouble(out io.Writer, troubles []api.Trouble, groups []api.WaitingGroup, labels map[string]string,
+	connections map[string]string) {
+	isShown := func(id string) bool { _, is := labels[id]; return is }
 	for _, t := range troubles {
 		fmt.Fprintf(out, "%s: %s", strings.ToUpper(folderWords(t.Cause)), counted(t.Devices, "device"))
 		if t.Since != nil {
@@ -216,7 +234,10 @@ func printTrouble(out io.Writer, troubles []api.Trouble, groups []api.WaitingGro
 			if t.Folder != "" {
 				where += ", folder " + printable(t.Folder)
 			}
-			lines, next = []string{where + ": " + printable(t.Reason)}, withCommand(t.Next, t.Cause, t.Folder, t.DeviceID)
+			lines, next = []string{where + ": " + printable(t.Reason)}, t.Next
+			if !isRefused(t.Cause, connections[t.DeviceID]) {
+				next = withCommand(next, t.Cause, t.Folder, t.DeviceID)
+			}
 		}
 		for _, line := range append(firstReasons(lines, ": `muster waiting`"), printable(next)) {
 			fmt.Fprintln(out, "  "+line)

@@ -246,8 +246,8 @@ func printTrouble(out io.Writer, troubles []api.Trouble, groups []api.WaitingGro
 	}
 }
 
-// youngLine says on how many devices something is wrong that has not lasted long enough to be listed as trouble, ""
-// where there is none.
+// youngLine says on how many devices something is wrong that has not lasted long enough to be listed as trouble. On
+// no device it is "".
 func youngLine(overview api.Overview) string {
 	if overview.Young == 0 {
 		return ""

@@ -14,7 +14,7 @@ import (
 )
 
 // majorsLine says before the question about an upgrade which major versions the devices run, and how many of them go to
-// another one, with what that means.
+// a new major version, with what that means.
 func (c ordering) majorsLine(ctx context.Context, server *client.Client, spec client.OrderSpec, devices []api.Device,
 ) (string, error) {
 	if spec.Type != client.OrderUpgrade || c.Yes {

@@ -223,7 +223,7 @@ function Waves({ rollout }: { rollout: Detail }) {
               key={wave.number}
               className="u-wave"
               data-current={(wave.number === rollout.wave && !isDone && !isOver(rollout.status)) || undefined}
-              data-done={isDone || undefined}
+              data-done={(isDone && !wasUndone) || undefined}
             >
               <Row spread>
                 <Strong>Wave {wave.number}</Strong>

@@ -94,7 +94,7 @@ type WrittenForm struct {
 	Template string   `json:"template" doc:"HJSON or Starlark"`
 	Tags     []string `json:"tags" nullable:"false" doc:"That pick its devices"`
 	Change   WhatIf   `json:"change" doc:"The change that stores it: the body of POST /api/v1/plan, which says what it would do, and of POST /api/v1/changes, which makes it"`
-	Warnings []string `json:"warnings" nullable:"false" doc:"Probable mistakes: no other device would share the folder, or no device has a tag of the form"`
+	Warnings []string `json:"warnings" nullable:"false" doc:"Probable mistakes: no other device would share the folder, no device has a tag of the form, or another template asks for other values, and which one has the last word"`
 }
 
 // TemplateForm is the form that a template can be edited as.

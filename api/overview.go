@@ -11,6 +11,7 @@ type Overview struct {
 	Rollouts         []Rollout         `json:"rollouts" nullable:"false" doc:"Those that are not over, newest first"`
 	Trouble          []Trouble         `json:"trouble" nullable:"false" doc:"What is wrong now with devices and folders, the worst kind first"`
 	Troubled         int               `json:"troubled" doc:"Devices with any trouble"`
+	Young            int               `json:"young" doc:"Devices with something that becomes trouble if it lasts longer than the settings troubleAfter and quietAfter allow, as GET inventory?waiting=young gives them; in no list of what waits"`
 	Versions         map[string]int    `json:"versions" nullable:"false" doc:"Devices by version of Syncthing, the 20 with most devices"`
 	NewestVersion    string            `json:"newestVersion" doc:"The newest release of Syncthing that any device runs which the caller may see; blank where none runs a release"`
 	Outdated         int               `json:"outdated" doc:"Devices with an older version than the newest, as GET inventory?outdated=true gives them"`

@@ -8,6 +8,9 @@ type RecentChange struct {
 	Title string       `json:"title" doc:"What the change is for, as the person wrote it; blank where they wrote nothing"`
 	Parts []ChangePart `json:"parts" nullable:"false" doc:"What was done, by kind"`
 	More  bool         `json:"more" doc:"There are more equal writes than were counted"`
+
+	Rollout  int64 `json:"rollout" doc:"That brings it to devices; of several writes that of the newest. 0: none"`
+	Undoable bool  `json:"undoable" doc:"POST rollouts/{rolloutID}/undo takes it back, with whatever else the rollout brings"`
 }
 
 // ChangePart is one kind of act in a change.

@@ -78,6 +78,7 @@ func (a *App) fleetNouns(run sandbox.Limited) []httpapi.Noun {
 		httpapi.ConsentHandlers{Consents: consents},
 		steering,
 		httpapi.UndoHandlers{Planning: planning, Rollouts: steering},
+		httpapi.AuditHandlers{Audit: a.store, Rollouts: rollouts},
 		&httpapi.EventHandlers{
 			Rollouts: rollouts, Events: a.events.Hub, EventLog: a.eventLog, States: states{a}, Rows: a.view,
 		},
@@ -111,7 +112,6 @@ func (a *App) peopleNouns(tokens *auth.Tokens, signOn signOn) []httpapi.Noun {
 // serviceNouns returns the handlers for this process.
 func (a *App) serviceNouns(measured *metrics.Metrics) []httpapi.Noun {
 	return []httpapi.Noun{
-		httpapi.AuditHandlers{Audit: a.store},
 		httpapi.SealHandlers{Sealing: a.sealing},
 		httpapi.DemoHandlers{Demo: a.demo()},
 		httpapi.VersionHandlers{Build: a.o.Build},

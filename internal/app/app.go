@@ -347,6 +347,7 @@ func (a *App) newView() *view.View {
 		Causes:         a.causes,
 		FolderState:    a.folderState,
 		FolderTroubles: a.folders.Troubles,
+		IsYoung:        a.isYoung,
 		FindingUnclear: a.findingUnclear,
 		FolderStanding: a.folderStanding,
 		PausedBy:       a.pausedBy,

@@ -52,6 +52,11 @@ func (a *App) findingUnclear(id fleet.DeviceID, folder string, cause fleet.WaitC
 	return a.folders.IsUnclear(id, folder, cause, time.Now())
 }
 
+// isYoung reports whether something of a device becomes trouble if it lasts.
+func (a *App) isYoung(s *fleet.Snapshot) bool {
+	return a.folders.IsYoung(s, time.Now())
+}
+
 // folderStanding returns the state of a folder on a device. Its texts name only devices that the caller may see.
 func (a *App) folderStanding(ctx context.Context, s *fleet.Snapshot, folder string) fleet.FolderStanding {
 	a.judgeFolders()

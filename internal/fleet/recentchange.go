@@ -17,6 +17,8 @@ type RecentChange struct {
 	Title string // "": nobody gave one
 	Parts []ChangePart
 	More  bool // there are more equal writes than were counted
+	// Generations are those that the writes made, ascending.
+	Generations []int64
 }
 
 // ChangePart is one kind of act in a change.

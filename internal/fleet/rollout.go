@@ -30,6 +30,16 @@ func (s RolloutStatus) Over() bool {
 // Holds reports whether devices that are not admitted yet stay at the generation before.
 func (s RolloutStatus) Holds() bool { return !s.Over() }
 
+// Brings reports whether the rollout brings the change of a generation to devices.
+func (r Rollout) Brings(generation int64) bool {
+	return r.Before < generation && generation <= r.Generation || slices.Contains(r.Carries, generation)
+}
+
+// CanBeUndone reports whether a person may take back what the rollout brings.
+func (r Rollout) CanBeUndone() bool {
+	return r.Undoes == 0 && r.Status != RolloutUndone && r.Status != RolloutSuperseded
+}
+
 // Gate is a condition that must hold before the next wave.
 type Gate string
 

@@ -183,18 +183,23 @@ func parseTags(text string) (string, error) {
 	return parseLine(strings.Join(slices.Compact(tags), ","))
 }
 
-// ParseDays reads a duration as Go writes it, or a whole number of days like "90d".
+// ParseDays reads a duration as Go writes it, or a whole number of days or weeks like "90d" and "2w".
 func ParseDays(text string) (time.Duration, error) {
-	const most = 36500
-	days, inDays := strings.CutSuffix(text, "d")
+	const most, week = 36500, 7
+	number, inDays := strings.CutSuffix(text, "d")
+	unit := 1
 	if !inDays {
-		return time.ParseDuration(text)
+		var inWeeks bool
+		if number, inWeeks = strings.CutSuffix(text, "w"); !inWeeks {
+			return time.ParseDuration(text)
+		}
+		unit = week
 	}
-	n, err := strconv.Atoi(days)
-	if err != nil || n < 0 || n > most {
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 0 || n > most/unit {
 		return 0, errors.New("no number of days")
 	}
-	return time.Duration(n) * 24 * time.Hour, nil
+	return time.Duration(n*unit) * 24 * time.Hour, nil
 }
 
 // DurationText returns a duration without units that are zero: "8760h" and not "8760h0m0s".

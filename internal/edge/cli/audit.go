@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"muster/api"
 	"muster/client"
@@ -37,7 +36,7 @@ type auditSearch struct {
 	What    string `env:"-" help:"Only entries about this act, such as device.delete. With a dot at the end it is a prefix: device." placeholder:"WHAT"`
 	Device  string `env:"-" help:"Only what was done to this device: label, ID or first letters of the ID." placeholder:"DEVICE"`
 	Subject string `env:"-" help:"Only what was done to this: a template's ID, a tag, the name of a token." placeholder:"TEXT"`
-	Since   string `env:"-" help:"Only from this time on: 2026-01-31, 2026-01-31T08:00:00Z, or how long ago, like 36h." placeholder:"TIME"`
+	Since   string `env:"-" help:"Only from this time on: 2026-01-31, 2026-01-31T08:00:00Z, yesterday, or how long ago, like 36h or 1w." placeholder:"TIME"`
 	Until   string `env:"-" help:"Only before this time." placeholder:"TIME"`
 }
 
@@ -59,23 +58,6 @@ func (s auditSearch) query(ctx context.Context, server *client.Client) (q client
 	device, err := deviceNamed(ctx, server, s.Device)
 	q.Device = device.DeviceID
 	return q, err
-}
-
-// timeOf reads a time, or how long ago it was.
-func timeOf(flag, text string) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
-		return time.Now().Add(-ago), nil
-	}
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04", time.DateOnly} {
-		if at, err := time.ParseInLocation(layout, text, time.Local); err == nil {
-			return at, nil
-		}
-	}
-	return time.Time{}, &fleet.Error{Code: fleet.CodeInvalid, Message: fmt.Sprintf("%s %q is no time", flag, text),
-		Hint: "For example 2026-01-31, 2026-01-31T08:00:00Z, or 36h for how long ago."}
 }
 
 var errEnough = errors.New("enough")

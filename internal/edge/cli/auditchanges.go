@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"muster/api"
@@ -16,7 +18,7 @@ type auditChangesCommand struct {
 	sorting
 	paging
 	Limit int    `env:"-" help:"Show at most N changes, up to 100." default:"20" placeholder:"N"`
-	Since string `env:"-" help:"Only changes since this time: 2026-01-31, 2026-01-31T08:00:00Z, or how long ago, like 2h." placeholder:"TIME"`
+	Since string `env:"-" help:"Only changes since this time: 2026-01-31, 2026-01-31T08:00:00Z, yesterday, or how long ago, like 2h or 1w." placeholder:"TIME"`
 }
 
 // Run prints one change on each line.
@@ -31,10 +33,17 @@ func (c *auditChangesCommand) Run(ctx context.Context, env *environment, server 
 	}
 	all = slices.DeleteFunc(all, func(change api.RecentChange) bool { return change.At.Before(since) })
 	return printSorted(env, c.output, c.sorting, columns[api.RecentChange]{
-		titles: []string{"AT", "WHO", "TITLE", "WHAT"},
+		titles: []string{"AT", "WHO", "TITLE", "WHAT", "ROLLOUT", "UNDO"},
 		name:   func(change api.RecentChange) string { return change.At.String() },
 		row: func(change api.RecentChange) []string {
-			return []string{change.At.String(), change.Who, change.Title, partsInWords(change)}
+			rollout, undo := "-", "-"
+			if change.Rollout != 0 {
+				rollout = strconv.FormatInt(change.Rollout, 10)
+			}
+			if change.Undoable {
+				undo = fmt.Sprintf("muster rollout undo %d", change.Rollout)
+			}
+			return []string{change.At.String(), change.Who, change.Title, partsInWords(change), rollout, undo}
 		}}, all)
 }
 

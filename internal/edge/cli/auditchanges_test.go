@@ -40,3 +40,14 @@ func TestChangesAreListedSinceATime(t *testing.T) {
 		t.Errorf("got %d, %q, %q", code, out, errs)
 	}
 }
+
+// A change was listed without the rollout that brings it, and without the command that takes it back.
+func TestAChangeHasItsRolloutAndTheCommandThatUndoesIt(t *testing.T) {
+	address, _ := serving(t, map[string]any{"audit/changes": []api.RecentChange{
+		{Who: "anna", Rollout: 12, Undoable: true}, {Who: "otto", Rollout: 11}, {Who: "eva"}}})
+	code, out, errs := run(t, "audit", "changes", "--server", address, "--token", "x")
+	if code != exitDone || !strings.Contains(out, "12       muster rollout undo 12") ||
+		!strings.Contains(out, "11       -") || !strings.Contains(out, "-        -") {
+		t.Errorf("got %d, %q, %q", code, out, errs)
+	}
+}

@@ -192,7 +192,11 @@ func Run(ctx context.Context, args []string, streams Streams, commit string) int
 	if err := fillSecrets(parsed.Flags()); err != nil {
 		return explainAs(streams.Err, env.problems, err)
 	}
-	return explainAs(streams.Err, env.problems, env.run(ctx, parsed))
+	err = env.run(ctx, parsed)
+	if !env.problems {
+		err = inOwnWords(parsed.Selected(), err)
+	}
+	return explainAs(streams.Err, env.problems, err)
 }
 
 // commandIn is the command whose arguments are wrong, up to the last word that kong recognised.

@@ -75,7 +75,7 @@ var fixedWords = map[string]func() []candidate{
 		return found
 	},
 	"CAUSE": func() []candidate {
-		return textsAs(append([]fleet.WaitCause{view.WaitsAny, view.WaitsNone, view.WaitsTrouble}, fleet.WaitCauses...), "")
+		return textsAs(append(slices.Clone(view.WaitsBesides), fleet.WaitCauses...), "")
 	},
 	"MODE": func() []candidate {
 		return []candidate{{"on", "plan and write"}, {"observe", "observe only: plan, never write"},

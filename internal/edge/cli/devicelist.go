@@ -23,7 +23,7 @@ type deviceListCommand struct {
 	State     []string `env:"-" help:"Only devices with this connection or configuration, as online or held; may be repeated." placeholder:"STATE"`
 	Version   []string `env:"-" help:"Only devices with this version of Syncthing, as 2.1.3, or that begins so, as 2.1, or before or after one, as '<2' or '>=2.1'; may be repeated." placeholder:"VERSION"`
 	OS        []string `env:"-" name:"os" help:"Only devices with this system, as linux; may be repeated." placeholder:"OS"`
-	Waiting   []string `env:"-" help:"Only devices that wait for a person: any, none, trouble (with connection or files), or a cause as pinMismatch; may be repeated." placeholder:"CAUSE"`
+	Waiting   []string `env:"-" help:"Only devices that wait for a person: any, none, trouble (with connection or files), young (trouble if it lasts), or a cause as pinMismatch; may be repeated." placeholder:"CAUSE"`
 	Folders   []string `env:"-" name:"folder-state" help:"Only devices with a folder in this state, as stopped or localChanges; may be repeated." placeholder:"STATE"`
 	Behind    bool     `env:"-" help:"Only devices with a folder of which something is missing."`
 	Stopped   bool     `env:"-" help:"Only devices that stopped a folder."`

@@ -183,7 +183,7 @@ func TestWhatWaitsIsShownWithTheCommandsThatSolveIt(t *testing.T) {
 			Severity: "warning",
 			Subject:  "backup",
 			Reason:   "the disk is full",
-		}}}, "devices": []api.Device{}})
+		}}}, "devices": []api.Device{}, "overview": api.Overview{}})
 	code, out, errs := run(t, "waiting", "--server", address, "--token", "x")
 	const want = "critical, pinMismatch\n  On 2 devices (nas (P56IOI7), 1 more)\n  another certificate is shown\n" +
 		"  Compare it.\n" +
@@ -192,7 +192,7 @@ func TestWhatWaitsIsShownWithTheCommandsThatSolveIt(t *testing.T) {
 	if code != exitDone || errs != "" || out != want {
 		t.Errorf("got %d and\n%s%swant\n%s", code, out, errs, want)
 	}
-	address, _ = serving(t, map[string]any{"waiting": api.Waiting{}})
+	address, _ = serving(t, map[string]any{"waiting": api.Waiting{}, "overview": api.Overview{}})
 	if _, out, _ := run(t, "waiting", "--server", address, "--token", "x"); out != "Nothing waits for a person.\n" {
 		t.Errorf("got %s", out)
 	}

@@ -12,7 +12,7 @@ type deviceLogCommand struct {
 	namedDevice
 	output
 	paging
-	Since string `env:"-" help:"Only lines after this time (2026-01-31, 2026-01-31T08:00) or of the last hours (2h)." placeholder:"TIME"`
+	Since string `env:"-" help:"Only lines after this time (2026-01-31, 2026-01-31T08:00) since yesterday, or of the last time (2h, 1d)." placeholder:"TIME"`
 }
 
 // Run prints the newest lines of a daemon's own log, the oldest first.

@@ -15,13 +15,13 @@ type deviceSettingsCommand struct {
 	connection
 	selecting
 	messaging
-	Mode       *string        `env:"-" help:"on, observe (plan, never write) or paused (not watched: neither read nor write)." placeholder:"MODE"`
-	AllowPlain *bool          `env:"-" help:"Allow plain HTTP although the address is not loopback." negatable:""`
-	Restart    *bool          `env:"-" help:"Let Muster restart the daemon after a change that needs it." negatable:""`
-	QuietAfter *time.Duration `env:"-" help:"How long the device may be away before that is trouble, as 48h; 0: as its tags say, or as usual." placeholder:"DURATION"`
-	Way        *string        `env:"-" help:"How the daemon is reached: auto (by its agent while that is connected), agent or direct." placeholder:"WAY"`
-	Yes        bool           `short:"y" env:"-" help:"Do not ask before the settings of several devices are changed."`
-	Output     string         `short:"o" env:"-" help:"json, yaml, table, csv: for spreadsheets, or name: that of the device." default:"yaml" enum:"table,json,yaml,csv,name"`
+	Mode       *string `env:"-" help:"on, observe (plan, never write) or paused (not watched: neither read nor write)." placeholder:"MODE"`
+	AllowPlain *bool   `env:"-" help:"Allow plain HTTP although the address is not loopback." negatable:""`
+	Restart    *bool   `env:"-" help:"Let Muster restart the daemon after a change that needs it." negatable:""`
+	QuietAfter *span   `env:"-" help:"How long the device may be away before that is trouble, as 48h or 2d; 0: as its tags say, or as usual." placeholder:"DURATION"`
+	Way        *string `env:"-" help:"How the daemon is reached: auto (by its agent while that is connected), agent or direct." placeholder:"WAY"`
+	Yes        bool    `short:"y" env:"-" help:"Do not ask before the settings of several devices are changed."`
+	Output     string  `short:"o" env:"-" help:"json, yaml, table, csv: for spreadsheets, or name: that of the device." default:"yaml" enum:"table,json,yaml,csv,name"`
 }
 
 // deviceSettings are the settings of one of several devices, as programs read them.
@@ -80,7 +80,7 @@ func (c *deviceSettingsCommand) Run(ctx context.Context, env *environment, serve
 func (c *deviceSettingsCommand) wanted() (put api.PutDeviceSettings, changes bool) {
 	put = api.PutDeviceSettings{Mode: c.Mode, AllowPlain: c.AllowPlain, Restart: c.Restart, Way: c.Way}
 	if c.QuietAfter != nil {
-		seconds := int64(*c.QuietAfter / time.Second)
+		seconds := int64(time.Duration(*c.QuietAfter) / time.Second)
 		put.QuietAfter = &seconds
 	}
 	return put, put != api.PutDeviceSettings{}

@@ -19,7 +19,7 @@ type eventsCommand struct {
 	Type   []string `env:"-" help:"Only events of this type, as device or plan; may be repeated." placeholder:"TYPE"`
 	Device []string `env:"-" help:"Only events about this device: label, ID, or its first letters; may be repeated." placeholder:"DEVICE"`
 	Tag    []string `env:"-" sep:"none" help:"Only events about devices with this tag; may be repeated." placeholder:"TAG"`
-	Since  string   `env:"-" help:"Print what was kept since this time, oldest first: 2026-01-31, 2026-01-31T08:00:00Z, or how long ago, like 12h. Kept are changes of state and configuration, and orders." placeholder:"TIME"`
+	Since  string   `env:"-" help:"Print what was kept since this time, oldest first: 2026-01-31, 2026-01-31T08:00:00Z, yesterday, or how long ago, like 12h or 1w. Kept are changes of state and configuration, and orders." placeholder:"TIME"`
 	Folder string   `env:"-" help:"Of what is kept, only what is about this folder." placeholder:"FOLDER"`
 	Kind   []string `env:"-" help:"Of what is kept, only this: connection, configuration, revision, folder, conflict, peers or order; may be repeated." placeholder:"KIND"`
 	Output string   `short:"o" env:"-" help:"table: a text on each line; json: one object on each line; yaml: one document for each; csv: for spreadsheets; or name: the devices." default:"table" enum:"table,json,yaml,csv,name"`

@@ -38,9 +38,22 @@ func withCommand(next, cause, folder, device string) string {
 	return strings.TrimSpace(next + " Type `" + command + "`.")
 }
 
+// isRefused reports whether the command that helps with a cause is an order that a device with this connection does not
+// take. A blank connection is not known.
+func isRefused(cause, connection string) bool {
+	switch cause {
+	case string(fleet.WaitOutOfSync), string(fleet.WaitLocalChanges), fleet.FolderPaused.String():
+		return connection != "" && connection != string(fleet.Online)
+	}
+	return false
+}
+
 // nextOf is the next step for the state of a folder on a device, or for one of its findings, with the command that
 // helps. Without a device in f the next step is for several.
 func nextOf(f api.FolderStanding, cause, next string) string {
+	if f.DeviceID != "" && isRefused(cause, f.Connection) {
+		return next
+	}
 	if cause != fleet.FolderPaused.String() {
 		return withCommand(next, cause, f.Folder, f.DeviceID)
 	}

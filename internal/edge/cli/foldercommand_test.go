@@ -13,6 +13,8 @@ func TestTheNextStepOfAFolderHasTheCommandThatHelps(t *testing.T) {
 	paused := api.FolderStanding{Folder: "a b", DeviceID: idNAS, State: "paused", Paused: true}
 	connections, template, several := paused, paused, paused
 	connections.Paused, template.PausedBy, several.DeviceID = false, &api.PausedBy{Cause: "template"}, ""
+	away := paused
+	away.Connection = "unreachable"
 	of := func(cause, folder, device string) string { return withCommand("Do.", cause, folder, device) }
 	for name, test := range map[string]struct{ got, want string }{
 		"override": {of("outOfSync", "a b", idNAS),
@@ -27,10 +29,14 @@ func TestTheNextStepOfAFolderHasTheCommandThatHelps(t *testing.T) {
 		"copies": {of("atRisk", "music", idNAS), "muster folder copies music"},
 		"paused elsewhere": {withCommand("Do. "+fleet.ResumeThere, "alone", "music", idNAS),
 			"muster folder resume music"},
-		"paused":               {nextOf(paused, "paused", "Do."), "muster folder resume 'a b' --device P56IOI7"},
-		"paused on several":    {nextOf(several, "paused", "Do."), "muster folder resume 'a b'"},
-		"connections paused":   {nextOf(connections, "paused", "Do."), "muster device resume P56IOI7"},
-		"paused by a template": {nextOf(template, "paused", "Do."), ""},
+		"paused":                       {nextOf(paused, "paused", "Do."), "muster folder resume 'a b' --device P56IOI7"},
+		"paused on several":            {nextOf(several, "paused", "Do."), "muster folder resume 'a b'"},
+		"connections paused":           {nextOf(connections, "paused", "Do."), "muster device resume P56IOI7"},
+		"paused by a template":         {nextOf(template, "paused", "Do."), ""},
+		"revert of one that is away":   {nextOf(away, "localChanges", "Do."), ""},
+		"override of one that is away": {nextOf(away, "outOfSync", "Do."), ""},
+		"conflicts of one that is away": {nextOf(away, "conflicts", "Do."),
+			"muster folder conflicts 'a b' --device P56IOI7"},
 		"stopped":              {of("folderStopped", "music", idNAS), ""},
 		"the disk of the home": {of("diskNearlyFull", "", idNAS), ""},
 		"besides another state": {nextOf(paused, "conflicts", "Do."),

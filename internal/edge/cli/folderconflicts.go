@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"muster/api"
@@ -16,16 +17,12 @@ type folderConflictsCommand struct {
 	watching
 	sorting
 	paging
-	Folder string `arg:"" help:"ID of the folder, or its label where no other folder has that."`
+	Folder string `arg:"" optional:"" help:"ID of the folder, or its label where no other folder has that; without it, the conflicts of all folders are listed."`
 	Device string `env:"-" help:"Only files on this device." placeholder:"DEVICE"`
 }
 
 // Run lists the conflict files of a folder, and says how many there are on each device.
 func (c *folderConflictsCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
-	var err error
-	if c.Folder, err = folderNamed(ctx, server, c.Folder); err != nil {
-		return err
-	}
 	filter := client.List{}
 	if c.Device != "" {
 		device, err := deviceNamed(ctx, server, c.Device)
@@ -33,6 +30,13 @@ func (c *folderConflictsCommand) Run(ctx context.Context, env *environment, serv
 			return err
 		}
 		filter.Device = device.DeviceID
+	}
+	if c.Folder == "" {
+		return c.everywhere(ctx, env, server, filter)
+	}
+	var err error
+	if c.Folder, err = folderNamed(ctx, server, c.Folder); err != nil {
+		return err
 	}
 	files, err := server.ConflictFiles(ctx, c.Folder, filter)
 	if err != nil {
@@ -51,6 +55,66 @@ func (c *folderConflictsCommand) Run(ctx context.Context, env *environment, serv
 		},
 		name: func(f api.ConflictFile) string { return f.Path },
 	}, files)
+}
+
+// conflictIn is a conflict file with its folder.
+type conflictIn struct {
+	Folder string `json:"folder"`
+	api.ConflictFile
+}
+
+// everywhere lists the conflict files of all folders.
+func (c *folderConflictsCommand) everywhere(ctx context.Context, env *environment, server *client.Client,
+	filter client.List) error {
+	folders, err := conflictingFolders(ctx, server)
+	if err != nil {
+		return err
+	}
+	found := []conflictIn{}
+	for _, folder := range folders {
+		files, err := server.ConflictFiles(ctx, folder, filter)
+		if fleet.CodeOf(err) == fleet.CodeNotFound { // The folder is gone meanwhile.
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		for _, file := range files {
+			found = append(found, conflictIn{folder, file})
+		}
+	}
+	if len(found) == 0 && c.forPeople() {
+		_, err := fmt.Fprintln(env.Out, "No daemon tells of a conflict file.")
+		return err
+	}
+	label := labels(ctx, server)
+	return printSorted(env, c.output, c.sorting, columns[conflictIn]{
+		titles: []string{"FOLDER", "FOUND", "FILE", "DEVICES"},
+		row: func(f conflictIn) []string {
+			return []string{f.Folder, shortTime(&f.At), f.Path, holdersOf(f.Devices, label)}
+		},
+		name: func(f conflictIn) string { return f.Path },
+	}, found)
+}
+
+// conflictingFolders are the folders of whose conflicts a device tells: as their state, or as trouble besides another.
+func conflictingFolders(ctx context.Context, server *client.Client) (folders []string, err error) {
+	all, err := server.FolderOverviews(ctx, client.List{FolderState: []string{fleet.FolderConflicts.String()}})
+	if err != nil {
+		return nil, err
+	}
+	waiting, err := server.Waiting(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	folders = idsOfFolders(all)
+	for _, g := range waiting.Groups {
+		if g.Cause == string(fleet.WaitConflicts) {
+			folders = append(folders, g.Subject)
+		}
+	}
+	slices.Sort(folders)
+	return slices.Compact(folders), nil
 }
 
 // counts prints how many conflicts each device tells of.

@@ -16,13 +16,17 @@ type folderHistoryCommand struct {
 	output
 	sorting
 	paging
-	Folder string `arg:"" help:"ID of the folder."`
+	Folder string `arg:"" help:"ID or label of the folder."`
 	Span   string `env:"-" help:"How far back: day, by minutes, or month, by hours." default:"day" enum:"day,month"`
 }
 
 // Run lists the figures of a folder over time, where they changed.
 func (c *folderHistoryCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
-	history, err := server.FolderHistory(ctx, c.Folder, c.Span)
+	folder, err := folderNamed(ctx, server, c.Folder)
+	if err != nil {
+		return err
+	}
+	history, err := server.FolderHistory(ctx, folder, c.Span)
 	if err != nil {
 		return err
 	}

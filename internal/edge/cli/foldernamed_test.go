@@ -23,6 +23,7 @@ func TestAFolderIsNamedByItsLabelWhereNoOtherHasIt(t *testing.T) {
 		}
 	}
 	for _, command := range []string{"folder get", "folder who", "folder failed", "folder conflicts", "folder copies",
+		"folder history",
 		"folder pause", "folder resume", "folder rescan", "folder override", "folder revert", "file"} {
 		for name, want := range map[string]string{
 			"twin":  "2 folders have the label \"twin\": Docs, pics\nGive the ID of one.",

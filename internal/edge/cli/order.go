@@ -141,7 +141,11 @@ func (c *deviceOrder) Run(ctx context.Context, env *environment, server *client.
 		return err
 	}
 	c.spec.GoOn = c.GoOn && len(devices) > 1
-	question := questionOf(asks, c.spec.Type, whom(devices))
+	majors, err := c.majorsLine(ctx, server, c.spec, devices)
+	if err != nil {
+		return err
+	}
+	question := majors + questionOf(asks, c.spec.Type, whom(devices))
 	if c.isUsed() {
 		c.show(env, c.output, devices)
 		question = cmp.Or(question, questionOf(asksOfPicked, c.spec.Type, whom(devices)))
@@ -168,7 +172,11 @@ func (c *tagOrder) Run(ctx context.Context, env *environment, server *client.Cli
 		return err
 	}
 	whom := fmt.Sprintf("%s with the tag %q, one after the other", counted(len(devices), "device"), printable(c.Tag))
-	return c.begin(ctx, env, server, questionOf(asks, c.spec.Type, whom), func() (api.Order, error) {
+	majors, err := c.majorsLine(ctx, server, c.spec, devices)
+	if err != nil {
+		return err
+	}
+	return c.begin(ctx, env, server, majors+questionOf(asks, c.spec.Type, whom), func() (api.Order, error) {
 		return server.OrderToTag(ctx, c.Tag, c.spec)
 	})
 }

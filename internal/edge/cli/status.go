@@ -51,6 +51,9 @@ func (c *statusCommand) Run(ctx context.Context, env *environment, server *clien
 	if err != nil {
 		return err
 	}
+	for i := range folders {
+		folders[i].Connection = state.Connection
+	}
 	trouble := slices.ContainsFunc(folders, func(f api.FolderStanding) bool {
 		return f.Trouble || slices.ContainsFunc(f.Besides, func(found api.FolderFinding) bool { return found.Trouble })
 	})
@@ -107,7 +110,7 @@ func (c *statusCommand) fleet(ctx context.Context, env *environment, server *cli
 	for _, device := range devices {
 		labels[device.DeviceID] = device.Label
 	}
-	printTrouble(env.Out, overview.Trouble, groups, func(id string) bool { _, is := labels[id]; return is })
+	printTrouble(env.Out, overview.Trouble, groups, labels, connectionOf(states, overview.Mode))
 	connections, configurations := map[string]int{}, map[string]int{}
 	table, changing := newTable(env.Out), false
 	for _, s := range states {
@@ -145,6 +148,9 @@ func (c *statusCommand) fleet(ctx context.Context, env *environment, server *cli
 	}
 	if overview.Folders["all"] > 0 {
 		fmt.Fprintf(env.Out, "  Folders:       %s\n", foldersIn(overview.Folders))
+	}
+	if line := youngLine(overview); line != "" {
+		fmt.Fprintln(env.Out, line)
 	}
 	printOverview(env.Out, overview)
 	return waits(needsPerson(states, overview))
@@ -198,9 +204,24 @@ func needsPerson(states []api.ListedState, overview api.Overview) bool {
 		}) || slices.ContainsFunc(overview.Receivers, func(r api.Receiver) bool { return r.Trouble != "" })
 }
 
+// connectionOf has the connections of devices, by ID. While the fleet is stopped no device takes orders: all are as if
+// they were away.
+func connectionOf(states []api.ListedState, mode string) map[string]string {
+	of := make(map[string]string, len(states))
+	for _, s := range states {
+		of[s.DeviceID] = s.Connection
+		if mode != "" && mode != string(fleet.ModeOn) {
+			of[s.DeviceID] = mode
+		}
+	}
+	return of
+}
+
 // printTrouble prints what is wrong now with devices and folders, the worst kind first. The groups have the reasons
-// of devices of which isShown says that they are shown.
-func printTrouble(out io.Writer, troubles []api.Trouble, groups []api.WaitingGroup, isShown func(string) bool) {
+// of the devices that have a label here.
+func printTrouble(out io.Writer, troubles []api.Trouble, groups []api.WaitingGroup, labels map[string]string,
+	connections map[string]string) {
+	isShown := func(id string) bool { _, is := labels[id]; return is }
 	for _, t := range troubles {
 		fmt.Fprintf(out, "%s: %s", strings.ToUpper(folderWords(t.Cause)), counted(t.Devices, "device"))
 		if t.Since != nil {
@@ -213,13 +234,26 @@ func printTrouble(out io.Writer, troubles []api.Trouble, groups []api.WaitingGro
 			if t.Folder != "" {
 				where += ", folder " + printable(t.Folder)
 			}
-			lines, next = []string{where + ": " + printable(t.Reason)}, withCommand(t.Next, t.Cause, t.Folder, t.DeviceID)
+			lines, next = []string{where + ": " + printable(t.Reason)}, t.Next
+			if !isRefused(t.Cause, connections[t.DeviceID]) {
+				next = withCommand(next, t.Cause, t.Folder, t.DeviceID)
+			}
 		}
 		for _, line := range append(firstReasons(lines, ": `muster waiting`"), printable(next)) {
 			fmt.Fprintln(out, "  "+line)
 		}
 		fmt.Fprintf(out, "  `muster device list --waiting %s` lists them.\n", t.Cause)
 	}
+}
+
+// youngLine says on how many devices something is wrong that has not lasted long enough to be listed as trouble. On
+// no device it is "".
+func youngLine(overview api.Overview) string {
+	if overview.Young == 0 {
+		return ""
+	}
+	return "Not listed on " + counted(overview.Young, "device") + ": what has not lasted as long as the settings " +
+		"troubleAfter and quietAfter allow. `muster device list --waiting young` lists these devices."
 }
 
 // byState is how many devices are in each state: "2 online, 1 unreachable".

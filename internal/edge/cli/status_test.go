@@ -455,6 +455,20 @@ func TestADeviceThatIsAwayIsTroubleOnceTheOverviewSaysSo(t *testing.T) {
 	}
 }
 
+// What was younger than the setting troubleAfter was left out without a word.
+func TestStatusAndWaitingSayHowMuchTheyDoNotList(t *testing.T) {
+	const want = "Not listed on 3 devices: what has not lasted as long as the settings troubleAfter and quietAfter " +
+		"allow. `muster device list --waiting young` lists these devices.\n"
+	address, _ := serving(t, map[string]any{"overview": api.Overview{Young: 3}, "states": []api.ListedState{},
+		"devices": []api.Device{}, "waiting": api.Waiting{}})
+	for _, command := range []string{"status", "waiting"} {
+		if code, out, errs := run(t, command, "--server", address, "--token", "x"); code != exitDone ||
+			!strings.Contains(out, want) {
+			t.Errorf("%s: got %d and\n%s%s", command, code, out, errs)
+		}
+	}
+}
+
 // `muster status --tag` showed the trouble of the whole fleet.
 func TestStatusOfATagShowedTheTroubleOfTheWholeFleet(t *testing.T) {
 	address, asked := serving(t, map[string]any{"overview": api.Overview{}, "states": []api.ListedState{},

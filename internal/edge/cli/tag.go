@@ -52,14 +52,14 @@ type tagQuietCommand struct {
 	namedTag
 	output
 	messaging
-	After *time.Duration `arg:"" optional:"" help:"As 48h; 0: as usual."`
+	After *span `arg:"" optional:"" help:"As 48h or 2d; 0: as usual."`
 }
 
 // Run shows how long, and changes it where that is asked for.
 func (c *tagQuietCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
 	quiet, err := server.TagQuiet(ctx, c.Tag)
 	if c.After != nil {
-		quiet, err = server.PutTagQuiet(ctx, c.Tag, *c.After)
+		quiet, err = server.PutTagQuiet(ctx, c.Tag, time.Duration(*c.After))
 	}
 	if err != nil {
 		return err

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
 	"muster/api"
 	"muster/client"
+	"muster/internal/fleet"
 )
 
 type tokenCommand struct {
@@ -65,24 +65,15 @@ func orNever(at *api.Time) string {
 	return at.String()
 }
 
-// lifetime is a duration in which d is a day.
+// lifetime is a duration that may be given in days or weeks.
 type lifetime time.Duration
 
-const (
-	day     = 24 * time.Hour
-	maxDays = 3650
-)
+const maxLifetime = 3650 * 24 * time.Hour
 
-// UnmarshalText reads "90d" and everything that Go takes for a duration.
+// UnmarshalText reads "90d", "2w" and everything that Go takes for a duration.
 func (l *lifetime) UnmarshalText(text []byte) error {
-	d, err := time.ParseDuration(string(text))
-	if number, isDays := strings.CutSuffix(string(text), "d"); isDays {
-		var days int
-		if days, err = strconv.Atoi(number); err == nil && days <= maxDays {
-			d = time.Duration(days) * day
-		}
-	}
-	if err != nil || d < time.Second {
+	d, err := fleet.ParseDays(string(text))
+	if err != nil || d < time.Second || d > maxLifetime {
 		return fmt.Errorf("%q is no time: write 90d, 12h or 30m", text)
 	}
 	*l = lifetime(d)
@@ -120,14 +111,14 @@ type tokenRotateCommand struct {
 	connection
 	output
 	messaging
-	Name    string        `arg:"" help:"Name of the token."`
-	Overlap time.Duration `env:"-" help:"How long the old text works too; 0 ends it at once." default:"24h"`
-	Expires lifetime      `env:"-" help:"How long the new text is good for, for example 90d. Without it as long as the old one was." placeholder:"TIME"`
+	Name    string   `arg:"" help:"Name of the token."`
+	Overlap span     `env:"-" help:"How long the old text works too; 0 ends it at once." default:"24h"`
+	Expires lifetime `env:"-" help:"How long the new text is good for, for example 90d. Without it as long as the old one was." placeholder:"TIME"`
 }
 
 func (c *tokenRotateCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
 	made, err := server.RotateToken(ctx, c.Name, api.RotateToken{
-		OverlapS: new(int64(c.Overlap / time.Second)), ExpiresInS: c.Expires.seconds(),
+		OverlapS: new(int64(time.Duration(c.Overlap) / time.Second)), ExpiresInS: c.Expires.seconds(),
 	})
 	if err != nil {
 		return err

@@ -34,6 +34,10 @@ func (c *waitingCommand) Run(ctx context.Context, env *environment, server *clie
 	if !c.forPeople() {
 		return c.print(env, waiting, causesOf(waiting)...)
 	}
+	overview, err := server.OverviewOf(ctx, client.List{})
+	if err != nil {
+		return err
+	}
 	p := newPainter(ctx, server, env.Out, "auto")
 	if len(waiting.Groups) == 0 {
 		p.line(plain, "Nothing waits for a person.")
@@ -43,6 +47,9 @@ func (c *waitingCommand) Run(ctx context.Context, env *environment, server *clie
 			p.line(plain, "")
 		}
 		p.waits(g)
+	}
+	if line := youngLine(overview); line != "" {
+		p.line(plain, line)
 	}
 	return p.err
 }

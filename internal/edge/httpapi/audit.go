@@ -57,6 +57,7 @@ var (
 type AuditHandlers struct {
 	*base
 	Audit         AuditLog
+	Rollouts      Rollouts      // may be nil: no change has a rollout then
 	verifications chan struct{} // holds a token while one is under way
 }
 

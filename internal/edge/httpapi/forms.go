@@ -71,6 +71,7 @@ func (s TemplateHandlers) writeForm(r *request) (reply, error) {
 		Tags: wireTags(written.Tags), Warnings: append([]string{}, filled.Warnings(registry, id)...)}
 	if body.Template == nil {
 		out.Change = newFromForm(out)
+		out.Warnings = append(out.Warnings, s.overruled(r, written, fleet.Template{})...)
 		return show(out)
 	}
 	stored := registry.Template(id)
@@ -81,7 +82,18 @@ func (s TemplateHandlers) writeForm(r *request) (reply, error) {
 		out.Label = stored.Label
 	}
 	out.Change = changedByForm(out, *stored)
+	out.Warnings = append(out.Warnings, s.overruled(r, written, stored.Template)...)
 	return show(out)
+}
+
+// overruled says which keys of a written form have no effect, because another template has the last word, and the other
+// way round. stored is the template that becomes the form.
+func (s TemplateHandlers) overruled(r *request, written form.Written, stored fleet.Template) []string {
+	if !r.who.Scope.Whole() { // The other template may be one that the caller does not see.
+		return nil
+	}
+	stored.Op, stored.Key, stored.Text = written.Op, written.Key, written.Text
+	return s.Checker.Contradictions(r.Context(), fleet.TaggedTemplate{Template: stored, Tags: written.Tags})
 }
 
 func newFromForm(w api.WrittenForm) api.WhatIf {

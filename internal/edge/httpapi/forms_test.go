@@ -2,7 +2,9 @@ package httpapi
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -158,4 +160,20 @@ func mustJSON(t *testing.T, v any) []byte {
 		t.Fatal(err)
 	}
 	return text
+}
+
+// Limits of a form were void because a template of a higher priority had the last word, and nobody said so.
+func TestAFormSaysWhichTemplateHasTheLastWord(t *testing.T) {
+	w := newWorld(t)
+	w.fakes.contradictions = func(t fleet.TaggedTemplate) []string {
+		return []string{fmt.Sprintf("%d %s %s", t.ID, t.Key, t.Tags)}
+	}
+	const form = `"form":{"filled":{"name":"limits","fields":{"tags":["team"],"send":["2 MB/s"]}}}`
+	w.template(`{"op":"set","key":"gui.theme","template":"\"dark\""}`)
+	for body, want := range map[string]string{"{" + form + "}": "0 options [team]",
+		"{" + form + `,"template":1}`: "1 options [team]"} {
+		if got := w.writeForm(body).Warnings; !slices.Contains(got, want) {
+			t.Errorf("got %q, want %q among them", got, want)
+		}
+	}
 }

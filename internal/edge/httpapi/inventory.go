@@ -70,8 +70,9 @@ var (
 	deviceWaits = statesParam(
 		"waiting",
 		"Only devices that wait for a person for this cause, for any, for none, or because of "+
-			"any trouble with connection or files; may be given several times: for one of them",
-		append([]fleet.WaitCause{view.WaitsAny, view.WaitsNone, view.WaitsTrouble}, fleet.WaitCauses...),
+			"any trouble with connection or files, or with something that becomes trouble if it lasts (young); may be "+
+			"given several times: for one of them",
+		append(slices.Clone(view.WaitsBesides), fleet.WaitCauses...),
 	)
 	deviceOutdated = boolParam("outdated", "Only devices with a version of Syncthing older than the newest release that "+
 		"any device runs; devices with a release candidate are compared with the newest candidate too")

@@ -69,6 +69,7 @@ func (s OverviewHandlers) getOverview(r *request) (reply, error) {
 		NewestVersion:    made.Outdated.Newest,
 		Outdated:         made.OutdatedCount,
 		Troubled:         made.Troubled,
+		Young:            made.Young,
 		Trouble:          mapped(made.Troubles, wireTrouble),
 		Rollouts:         mapped(made.Rollouts, func(one fleet.Rollout) api.Rollout { return wireRollout(one, registry) }),
 		Receivers:        mapped(made.Receivers, wireReceiver),

@@ -173,12 +173,7 @@ func timeParam(name, description string) param[time.Time] {
 // durationParam is a time of hours and minutes, or of whole days: 36h, 7d.
 func durationParam(name, description string) param[time.Duration] {
 	return queryParam(name, description, textSchema(), func(text string) (time.Duration, error) {
-		const longest = 100 * 365
-		if days, err := strconv.Atoi(strings.TrimSuffix(text, "d")); err == nil && strings.HasSuffix(text, "d") &&
-			days > 0 && days <= longest {
-			return time.Duration(days) * 24 * time.Hour, nil
-		}
-		duration, err := time.ParseDuration(text)
+		duration, err := fleet.ParseDays(text)
 		if err != nil || duration <= 0 {
 			return 0, fleet.Invalidf(name, "%s is a time such as 36h or 7d", name)
 		}

@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"slices"
+
 	"muster/api"
 	"muster/internal/fleet"
 )
@@ -23,7 +25,32 @@ func (s AuditHandlers) listRecentChanges(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return show(mapped(changes, wireRecentChange))
+	var rollouts []fleet.Rollout
+	if s.Rollouts != nil {
+		if rollouts, err = s.Rollouts.Rollouts(r.Context()); err != nil {
+			return reply{}, err
+		}
+	}
+	return show(mapped(changes, func(c fleet.RecentChange) api.RecentChange {
+		out := wireRecentChange(c)
+		out.Rollout, out.Undoable = rolloutOf(c, rollouts)
+		return out
+	}))
+}
+
+// rolloutOf is the number of the first rollout that brings the newest write of a change, 0 where none does. It can be
+// undone for the change where it brings all writes.
+func rolloutOf(c fleet.RecentChange, newestFirst []fleet.Rollout) (id int64, undoable bool) {
+	if len(c.Generations) == 0 {
+		return 0, false
+	}
+	for _, r := range slices.Backward(newestFirst) {
+		if r.Brings(slices.Max(c.Generations)) {
+			missing := slices.ContainsFunc(c.Generations, func(g int64) bool { return !r.Brings(g) })
+			return r.ID, r.CanBeUndone() && !missing
+		}
+	}
+	return 0, false
 }
 
 func wireRecentChange(c fleet.RecentChange) api.RecentChange {

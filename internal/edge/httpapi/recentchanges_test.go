@@ -35,3 +35,26 @@ func TestRecentChangesAreThoseOfPeopleAndEqualOnesAreOne(t *testing.T) {
 	w.problem(http.StatusForbidden, call{method: http.MethodGet, path: Prefix + "/audit/changes",
 		role: fleet.RoleViewer})
 }
+
+// Who wanted to take back what somebody did last night had to look for the rollout by its title.
+func TestARecentChangeHasTheRolloutThatBringsIt(t *testing.T) {
+	w, f := rolling(t)
+	w.template(`{"op":"set","key":"","template":"{}"}`)
+	generation := read[api.Overview](w, Prefix+"/overview").Generation
+	for _, test := range []struct {
+		rollout  fleet.Rollout
+		id       int64
+		undoable bool
+	}{
+		{fleet.Rollout{ID: 7, Before: generation - 1, Generation: generation}, 7, true},
+		{fleet.Rollout{ID: 7, Before: generation - 1, Generation: generation, Status: fleet.RolloutUndone}, 7, false},
+		{fleet.Rollout{ID: 7, Before: generation - 1, Generation: generation, Undoes: 3}, 7, false},
+		{fleet.Rollout{ID: 7, Before: generation, Generation: generation + 1}, 0, false},
+	} {
+		f.all = []fleet.Rollout{test.rollout}
+		all := read[[]api.RecentChange](w, Prefix+"/audit/changes")
+		if len(all) == 0 || all[0].Rollout != test.id || all[0].Undoable != test.undoable {
+			t.Errorf("%+v: got %+v", test.rollout, all)
+		}
+	}
+}

@@ -49,11 +49,17 @@ func TestTheAgentsFactsAreTrouble(t *testing.T) {
 	} {
 		f := newFleet(telling(c.disk), online(deviceB, deviceA))
 		f.waitsFor(t, "at once", "")
+		if !f.IsYoung(f.snapshots[deviceA], f.now) {
+			t.Errorf("%v is not young at once", c.cause)
+		}
 		f.now = noon.Add(10 * time.Minute)
 		seen := telling(c.disk)
 		seen.LastSeen = f.now
 		f.put(seen)
 		f.waitsFor(t, "when it lasts", c.words, c.cause)
+		if f.IsYoung(f.snapshots[deviceA], f.now) {
+			t.Errorf("%v is still young when it is trouble", c.cause)
+		}
 		gone := telling(fleet.FolderDisk{Path: fleet.PresenceThere, Marker: fleet.PresenceThere})
 		gone.LastSeen = f.now
 		f.put(gone)

@@ -27,8 +27,9 @@ const whatIfChunk = 256
 
 // WhatIf compares the plans of devices under the registry `then`, which a change would make, with their plans under
 // the present registry `now`. It plans from what was last read of the daemons. It asks daemons only for ignore
-// patterns that were not read yet, and stores nothing. It calls each for every device whose plans differ or cannot be
-// compared, in any order, and from one goroutine at a time.
+// patterns that were not read yet and for configurations that the store does not have yet. It stores nothing. It
+// calls each for every device whose plans differ or cannot be compared, in any order, and from one goroutine at a
+// time.
 func (e *Engine) WhatIf(ctx context.Context, now, then *fleet.Registry, each func(plan.Effect)) error {
 	w := whatIf{Engine: e, now: e.newGeneration(now), then: e.newGeneration(then), asking: &asking{Engine: e}, each: each}
 	concerned := w.concerned()
@@ -47,6 +48,8 @@ type whatIf struct {
 	*Engine
 	now, then *generation
 	asking    *asking
+
+	freshReads atomic.Int64 // reads of daemons
 
 	mu   sync.Mutex // held while each is called
 	each func(plan.Effect)
@@ -236,13 +239,38 @@ func (w *whatIf) plan(ctx context.Context, g *generation, id fleet.DeviceID) (pl
 	return w.makePlan(ctx, in)
 }
 
+// mostFreshReads bounds how many daemons one comparison reads.
+const mostFreshReads = 64
+
+// freshDocument returns the device's document as the store has it, or as the daemon has it where the entries may be of
+// a newer one: the mirror stores documents with a delay. With an older document, a value that Muster has replaced since
+// would look as if somebody had put it back.
+func (w *whatIf) freshDocument(ctx context.Context, in input) (fleet.ObservedConfig, error) {
+	stored, err := w.o.Store.ObservedConfig(ctx, in.id)
+	if err != nil || !in.known.Online {
+		return stored, err
+	}
+	overtaken := in.known.Unstored && stored.Digest != in.known.Digest
+	if m := w.queue.find(in.id); m != nil {
+		overtaken = overtaken || m.history.overtakes(stored)
+	}
+	if !overtaken || w.freshReads.Add(1) > mostFreshReads {
+		return stored, nil
+	}
+	now, err := w.o.Daemon.Config(ctx, in.id)
+	if err != nil && ctx.Err() == nil {
+		return stored, nil //nolint:nilerr // A daemon that went away has its stored document.
+	}
+	return now, err
+}
+
 // keptDocument returns the input with the device's entries and document as the store has them.
 func (w *whatIf) keptDocument(ctx context.Context, in input) (input, error) {
 	var err error
 	if in.base, err = w.o.Store.BaseEntries(ctx, in.id); err != nil {
 		return in, err
 	}
-	observed, err := w.o.Store.ObservedConfig(ctx, in.id)
+	observed, err := w.freshDocument(ctx, in)
 	if fleet.CodeOf(err) == fleet.CodeNotFound {
 		return in, errNeverRead
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"muster/internal/core/plan"
@@ -183,4 +184,51 @@ func TestWhatIfKnowsTheStopsThatAChangeDoesNotEnd(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Who renamed a device twice within a second was told that "Muster's earlier value was put back": the store had the
+// document from before the first rename was written, and the entries from after it.
+func TestWhatIfDoesNotTakeAnOlderDocumentForMustersEarlierValue(t *testing.T) {
+	const name = "devices." + string(nora) + ".name"
+	in(t, func(t *testing.T) {
+		b := newBench(t, tmpl(1, fleet.OpMerge, "folders", `[{"id": "made", "path": "/home/one/made", "devices": `+
+			`[{"deviceID": "`+string(nora)+`"}]}]`))
+		b.start()
+		defer b.stop()
+		b.want(name, `"Nora"`)
+		b.store.mu.Lock()
+		old := b.store.observed[b.id]
+		b.store.mu.Unlock()
+		b.later(time.Second)
+		b.store.mu.Lock()
+		b.store.registry = b.renamed("Eva")
+		b.store.mu.Unlock()
+		b.engine.RegistryChanged()
+		synctest.Wait()
+		b.want(name, `"Eva"`)
+		b.store.mu.Lock()
+		b.store.observed[b.id] = old
+		b.store.mu.Unlock()
+		var got string
+		admin := fleet.WithRole(t.Context(), fleet.RoleAdmin)
+		if err := b.engine.WhatIf(admin, b.store.registry, b.renamed("Ada"), func(e plan.Effect) {
+			got = keysOf(e.Brings)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if got != name+":implied" {
+			t.Errorf("got %q, want that the shared folder needs the new name", got)
+		}
+	})
+}
+
+// renamed is the registry with another label of nora.
+func (b *bench) renamed(label string) *fleet.Registry {
+	then := *b.store.registry
+	then.Generation++
+	then.Devices = maps.Clone(then.Devices)
+	renamed := *then.Devices[nora]
+	renamed.Label = label
+	then.Devices[nora] = &renamed
+	return &then
 }

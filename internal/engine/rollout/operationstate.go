@@ -139,7 +139,7 @@ func mayUndo(r fleet.Rollout) error {
 		return &fleet.Error{Code: fleet.CodeConflict,
 			Message: fmt.Sprintf("rollout %d takes back rollout %d: it cannot be undone", r.ID, r.Undoes),
 			Hint:    "Save the templates and tags again as you want them."}
-	case r.Status == fleet.RolloutUndone, r.Status == fleet.RolloutSuperseded:
+	case !r.CanBeUndone():
 		return impossible(r, "undone")
 	}
 	return nil

@@ -24,7 +24,7 @@ type Query struct {
 	FolderStates   []fleet.FolderState // selects devices with a folder in one of these states
 	SeenBefore     time.Time           // selects devices that are not online and were last seen before; zero: all
 	DiskBelow      int                 // selects devices with a disk that has less free space, in percent; 0: all
-	Waiting        []fleet.WaitCause   // may contain WaitsAny, WaitsNone and WaitsTrouble
+	Waiting        []fleet.WaitCause   // may contain WaitsAny, WaitsNone, WaitsTrouble and WaitsYoung
 	Outdated       bool                // selects devices with a version older than the newest in the caller's scope
 	Sort           string              // name of an order, from Sorts; "": by label
 	Descending     bool
@@ -38,7 +38,11 @@ const (
 	WaitsAny     fleet.WaitCause = "any"
 	WaitsNone    fleet.WaitCause = "none"
 	WaitsTrouble fleet.WaitCause = "trouble" // any of fleet.TroubleCauses
+	WaitsYoung   fleet.WaitCause = "young"   // something that becomes trouble if it lasts
 )
+
+// WaitsBesides are the values of Query.Waiting besides the causes.
+var WaitsBesides = []fleet.WaitCause{WaitsAny, WaitsNone, WaitsTrouble, WaitsYoung}
 
 // Page has the rows that a query selects, and counts of rows.
 type Page struct {
@@ -302,6 +306,8 @@ func (q Query) picksWaiting(row *Row) bool {
 			return len(row.Waits) == 0
 		case WaitsTrouble:
 			return row.inTrouble()
+		case WaitsYoung:
+			return row.Young
 		}
 		return slices.Contains(row.Waits, asked)
 	})
@@ -353,6 +359,9 @@ func (c *FilterCounts) add(row *Row, missed filters) {
 }
 
 func (c *FilterCounts) addWaiting(row *Row) {
+	if row.Young {
+		c.Waiting[string(WaitsYoung)]++
+	}
 	if len(row.Waits) == 0 {
 		c.Waiting[string(WaitsNone)]++
 		return

@@ -29,6 +29,7 @@ type Overview struct {
 	Problems       int
 	Troubles       []Trouble      // ordered by severity, the worst first
 	Troubled       int            // number of devices with any trouble
+	Young          int            // number of devices with something that becomes trouble if it lasts
 	Versions       map[string]int // number of devices by version of their daemon; unknown versions are not counted
 	Outdated       fleet.Outdated // see Attention
 	OutdatedCount  int
@@ -52,7 +53,7 @@ func OverviewOf(from OverviewSources) Overview {
 	out := Overview{Counts: from.Counts, Registry: from.Registry, Impairments: from.Impairments,
 		Mode:  fleet.Strictest(from.Registry.Mode.OrOn(), from.Mode.OrOn()),
 		Stops: from.Stops, Troubles: from.Attention.Troubles, Troubled: from.Attention.Troubled,
-		Versions: from.Attention.Versions, Outdated: from.Attention.Outdated,
+		Young: from.Attention.Young, Versions: from.Attention.Versions, Outdated: from.Attention.Outdated,
 		OutdatedCount: from.Attention.OutdatedCount}
 	for _, rollout := range from.Rollouts {
 		if !rollout.Status.Over() {

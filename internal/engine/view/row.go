@@ -23,7 +23,8 @@ type Row struct {
 	NeedBytes int64 // bytes that the folders lack
 	// Troubles are the folders at which a person should look.
 	Troubles []fleet.FolderTrouble
-	DiskFree int // free space of the fullest disk in percent, as the agent reports; negative: unknown
+	Young    bool // something of the device becomes trouble if it lasts
+	DiskFree int  // free space of the fullest disk in percent, as the agent reports; negative: unknown
 
 	unwatched bool        // the device is not watched yet, and no total counts it
 	folders   []folderRow // the folders for totals, sorted by folder ID
@@ -85,6 +86,7 @@ func (v *View) addSnapshot(row *Row, s *fleet.Snapshot, before *Row) {
 	if v.FolderTroubles != nil {
 		row.Troubles = v.FolderTroubles(s.Device)
 	}
+	row.Young = v.IsYoung != nil && v.IsYoung(s)
 	row.DiskFree = s.Disks.LeastFree()
 	for _, f := range s.Folders {
 		state, _ := v.FolderState(s, f.Folder)
@@ -145,7 +147,7 @@ func (r *Row) ShowsAs(before *Row) bool {
 // shows reports whether ShowsAs is true and the row also adds the same to the totals.
 func (r *Row) shows(before *Row) bool {
 	return r.ShowsAs(before) && r.unwatched == before.unwatched && r.Device.APIAddress == before.Device.APIAddress &&
-		slices.Equal(r.folders, before.folders) && slices.Equal(r.Troubles, before.Troubles)
+		slices.Equal(r.folders, before.folders) && slices.Equal(r.Troubles, before.Troubles) && r.Young == before.Young
 }
 
 // sameState reports whether two states look the same in a row. LastSeen of a device that is online is ignored, because

@@ -29,6 +29,7 @@ type Trouble struct {
 type Attention struct {
 	Troubles []Trouble      // ordered by severity, the worst first
 	Troubled int            // number of devices with any trouble
+	Young    int            // number of devices with something that becomes trouble if it lasts
 	Waiting  []*Row         // rows with a cause to wait, in the order of the list
 	Versions map[string]int // number of devices by version of their daemon; unknown versions are not counted
 	Outdated fleet.Outdated // versions among all devices of the caller's scope
@@ -68,6 +69,9 @@ func attentionOf(rows []*Row, outdated fleet.Outdated) (out Attention) {
 	for _, row := range rows {
 		if len(row.Waits) > 0 {
 			out.Waiting = append(out.Waiting, row)
+		}
+		if row.Young {
+			out.Young++
 		}
 		if row.Version != "" {
 			out.Versions[row.Version]++

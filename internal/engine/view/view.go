@@ -30,6 +30,8 @@ type Options struct {
 	FolderState func(s *fleet.Snapshot, folder string) (state fleet.FolderState, disagrees bool)
 	// FolderTroubles returns the folders of a device at which a person should look.
 	FolderTroubles func(fleet.DeviceID) []fleet.FolderTrouble
+	// IsYoung reports whether something of a device becomes trouble if it lasts. It may be nil.
+	IsYoung func(*fleet.Snapshot) bool
 	// FindingUnclear reports whether a finding may hold although FolderTroubles does not return it. A blank folder
 	// is the home of the daemon. It may be nil.
 	FindingUnclear func(device fleet.DeviceID, folder string, cause fleet.WaitCause) bool

@@ -53,6 +53,10 @@ export const queries = {
       (signal) => api.GET("/api/v1/audit/changes", { signal, params: { query: { limit: 12 } } }),
       { refetchInterval: 30_000 },
     ),
+  undoableChanges: () =>
+    question(["audit", "undoable"], (signal) =>
+      api.GET("/api/v1/audit/changes", { signal, params: { query: { limit: 100 } } }),
+    ),
   device: (deviceID: string) =>
     question(
       ["device", deviceID, "state"],

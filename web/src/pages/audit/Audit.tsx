@@ -1,11 +1,12 @@
 import { Button, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { IconHistory } from "@tabler/icons-react";
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { api } from "../../api/client";
 import { everyPage, mostAtOnce } from "../../api/everypage";
 import { useLabels, useTemplateNames } from "../../api/labels";
 import { problemOf } from "../../api/problem";
+import { queries } from "../../api/queries";
 import { useMay } from "../../session/me";
 import { useInAddress } from "../../ui/address";
 import { Export } from "../../ui/export";
@@ -13,7 +14,8 @@ import { Filters } from "../../ui/filters";
 import { List, Panel, Row } from "../../ui/layout";
 import { Loads, Nothing, Page } from "../../ui/page";
 import { Ago, Faint, Mono, Strong, Text, To } from "../../ui/text";
-import { isTemplate, namesThen, subjectOf } from "./audit";
+import { UndoRollout } from "../rollouts/UndoDialog";
+import { isTemplate, lately, namesThen, rolloutOf, subjectOf } from "./audit";
 import { AuditDetail } from "./AuditDetail";
 
 const page = 100;
@@ -39,6 +41,17 @@ function startOf(day: string, later = 0): string {
   return new Date(year, month - 1, date + later).toISOString();
 }
 
+/** UndoEntry leads to the rollout that brings a change to devices, and takes it back; of rollout 0 it shows nothing. */
+function UndoEntry({ rollout }: { rollout: number }) {
+  if (rollout === 0) return null;
+  return (
+    <Row>
+      <To href={`/rollouts/${rollout}`}>{`Rollout ${rollout}`}</To>
+      <UndoRollout id={rollout} />
+    </Row>
+  );
+}
+
 /** Audit is who did what, and when. */
 export default function Audit() {
   const may = useMay("operator");
@@ -49,9 +62,12 @@ export default function Audit() {
   const [subject, setSubject] = useInAddress("to");
   const [since, setSince] = useInAddress("since");
   const [until, setUntil] = useInAddress("until");
+  const [last, setLast] = useInAddress("last");
+  const changes = useQuery({ ...queries.undoableChanges(), enabled: may });
   const typed = {
     ...{ who: who.trim(), what: what.trim(), subject: idOf(subject.trim(), labels) },
     ...{ since: dayIn(since), until: dayIn(until) },
+    last: last in lately ? last : "",
   };
   const [filter] = useDebouncedValue(typed, 300);
   const queryOf = (limit: number, after: string) => ({
@@ -60,6 +76,7 @@ export default function Audit() {
     ...(filter.what ? { what: filter.what } : {}),
     ...(filter.subject ? { subject: filter.subject } : {}),
     ...(filter.since ? { since: startOf(filter.since) } : {}),
+    ...(filter.last ? { since: new Date(Date.now() - (lately[filter.last]?.ms ?? 0)).toISOString() } : {}),
     ...(filter.until ? { until: startOf(filter.until, 1) } : {}),
     ...(after ? { after } : {}),
   });
@@ -118,6 +135,17 @@ export default function Audit() {
           value={subject}
           onChange={(event) => setSubject(event.currentTarget.value)}
         />
+        {Object.entries(lately).map(([name, { says }]) => (
+          <Button
+            key={name}
+            size="xs"
+            variant={last === name ? "filled" : "default"}
+            aria-pressed={last === name}
+            onClick={() => setLast(last === name ? "" : name)}
+          >
+            {says}
+          </Button>
+        ))}
         <TextInput
           type="date"
           w={170}
@@ -173,7 +201,13 @@ export default function Audit() {
                   },
                   {
                     title: "Detail",
-                    cell: (entry) => <AuditDetail entry={entry} isDevice={labels.has(entry.subject)} />,
+                    cell: (entry) => (
+                      <AuditDetail
+                        entry={entry}
+                        isDevice={labels.has(entry.subject)}
+                        undo={<UndoEntry rollout={rolloutOf(entry, changes.data ?? [])} />}
+                      />
+                    ),
                   },
                 ]}
               />

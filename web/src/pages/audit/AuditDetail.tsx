@@ -1,6 +1,6 @@
 import { Modal } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useState, type ReactNode } from "react";
 import type { Schemas } from "../../api/client";
 import { queries } from "../../api/queries";
 import { Stack } from "../../ui/layout";
@@ -13,7 +13,7 @@ import { whole } from "../templates/version";
 type Entry = Schemas["AuditEntry"];
 
 /** AuditDetail is the detail of an entry, with what was there before and after where that is kept. */
-export function AuditDetail({ entry, isDevice }: { entry: Entry; isDevice: boolean }) {
+export function AuditDetail({ entry, isDevice, undo }: { entry: Entry; isDevice: boolean; undo: ReactNode }) {
   const [opened, setOpened] = useState(false);
   const template = templateOf(entry);
   return (
@@ -22,6 +22,7 @@ export function AuditDetail({ entry, isDevice }: { entry: Entry; isDevice: boole
       {isDevice && /^device\.(apply|restore|write)/.test(entry.what) && (
         <To href={`/devices/${entry.subject}/history`}>Before and after</To>
       )}
+      {undo}
       {template > 0 && (
         <>
           <div>

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { namesThen, templateOf, versionsAt, subjectOf } from "./audit";
+import { namesThen, rolloutOf, subjectOf, templateOf, versionsAt } from "./audit";
 
 const at = "2026-01-02T03:04:05.678Z";
 
@@ -39,4 +39,13 @@ test("a template that is gone has its name in every entry of the page", () => {
   ];
   const known = namesThen(entries, new Map([[5, "Now"]]));
   expect(entries.map((one) => subjectOf(one, new Map(), known))).toEqual(["Team folder", "Team folder", "Team folder", "Now", "6"]);
+});
+
+test("an entry has the rollout by which its change can be undone", () => {
+  const change = { at: "2026-11-20T10:01:00Z", since: "2026-11-20T10:00:00Z", who: "anna", rollout: 7, undoable: true };
+  const entry = { at: "2026-11-20T10:00:30Z", who: "anna" };
+  expect(rolloutOf(entry, [change])).toBe(7);
+  expect(rolloutOf({ ...entry, who: "otto" }, [change])).toBe(0);
+  expect(rolloutOf({ ...entry, at: "2026-11-20T10:02:00Z" }, [change])).toBe(0);
+  expect(rolloutOf(entry, [{ ...change, undoable: false }])).toBe(0);
 });

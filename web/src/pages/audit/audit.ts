@@ -66,3 +66,22 @@ export function subjectOf(
   if (/^(devices|order)\./.test(entry.what)) return `order ${entry.subject}`;
   return labels.get(entry.subject) || brief(entry.subject);
 }
+
+type Change = Pick<Schemas["RecentChange"], "at" | "since" | "who" | "rollout" | "undoable">;
+
+/** rolloutOf is the rollout by which the change that an entry belongs to can be undone; 0: none. */
+export function rolloutOf({ at, who }: Pick<Schemas["AuditEntry"], "at" | "who">, changes: Change[]): number {
+  const moment = new Date(at).getTime();
+  const of = changes.find(
+    (one) => one.who === who && new Date(one.since).getTime() <= moment && moment <= new Date(one.at).getTime(),
+  );
+  return of?.undoable ? of.rollout : 0;
+}
+
+const hour = 60 * 60 * 1000;
+
+/** lately are the times before now that one button picks. */
+export const lately: Readonly<Record<string, { says: string; ms: number }>> = {
+  hour: { says: "Last hour", ms: hour },
+  day: { says: "Last 24 hours", ms: 24 * hour },
+};

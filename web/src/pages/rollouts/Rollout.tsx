@@ -195,6 +195,9 @@ const badgesOf = (rollout: Detail) => (isOver(rollout.status) ? formerMembers : 
 
 const mostDots = 120;
 
+/** gotIt tells whether a device got the change, whatever came of it. */
+const gotIt = (state: string) => state !== "later" && state !== "absent";
+
 function Waves({ rollout }: { rollout: Detail }) {
   const waves = rollout.waves.map((size, i) => ({
     number: i + 1,
@@ -212,19 +215,20 @@ function Waves({ rollout }: { rollout: Detail }) {
     >
       <div className="u-waves" tabIndex={0} role="group" aria-label="Waves">
         {waves.map((wave) => {
-          const good = wave.members.filter((member) => member.state === "good").length;
+          const wasUndone = rollout.status === "undone";
+          const good = wave.members.filter(({ state }) => (wasUndone ? gotIt(state) : state === "good")).length;
           const isDone = good === wave.size;
           return (
             <div
               key={wave.number}
               className="u-wave"
               data-current={(wave.number === rollout.wave && !isDone && !isOver(rollout.status)) || undefined}
-              data-done={isDone || undefined}
+              data-done={(isDone && !wasUndone) || undefined}
             >
               <Row spread>
                 <Strong>Wave {wave.number}</Strong>
                 <Faint>
-                  {good} of {wave.size} done
+                  {good} of {wave.size} {wasUndone ? "had it before the undo" : "done"}
                 </Faint>
               </Row>
               <div className="u-dots" aria-hidden>

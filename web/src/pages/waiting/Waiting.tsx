@@ -19,6 +19,7 @@ import { States } from "./States";
 import { Troubles } from "./Troubles";
 import { isTrouble } from "./troubles";
 import { Versions } from "./Versions";
+import { thingsIn } from "./waiting";
 import { everyWaiting } from "./whole";
 
 /** Waiting is the first page: what is wrong now, and what waits for a person, each cause once, with what solves it. */
@@ -27,7 +28,8 @@ export function Waiting() {
   const waiting = useQuery(queries.waiting());
   const groups = (waiting.data?.groups ?? []).filter(({ cause }) => !isTrouble(cause));
   const troubles = overview.data?.trouble ?? [];
-  const n = groups.length + troubles.length;
+  const n = groups.length + troubles.length; // of kinds
+  const things = thingsIn(groups, troubles);
   const mayAudit = useMay("operator");
   const now = (
     <Stack>
@@ -53,7 +55,8 @@ export function Waiting() {
         waiting.data &&
         n > 0 && (
           <span>
-            {plural(n, "thing waits", "things wait")} for a person
+            {plural(things, "thing waits", "things wait")} for a person
+            {n < things && `, for ${plural(n, "reason")}`}
             {waiting.data.devices > 0 && `, on ${plural(waiting.data.devices, "device")}`}
           </span>
         )

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Schemas } from "../../api/client";
-import { afterAnswer, commandOf, filledBody, filledPath, requestsOf } from "./waiting";
+import { afterAnswer, commandOf, filledBody, filledPath, requestsOf, thingsIn } from "./waiting";
 
 const device = (deviceID: string) => ({ deviceID, label: "", detail: "", held: [], values: { deviceID, digest: `d-${deviceID}` } });
 const action = {
@@ -99,4 +99,21 @@ test("a command that is shown can be typed", () => {
   expect(commandOf(group(1), action, { path: "/data/it's" })).toBe("muster pending accept f-1 --path '/data/it'\\''s'");
   expect(commandOf(group(1), action, { path: "" })).toBe("");
   expect(commandOf(group(2), action, {})).toBe("");
+});
+
+test("things are counted, not kinds of things", () => {
+  expect(
+    thingsIn(
+      [
+        { cause: "held", deviceCount: 10 },
+        { cause: "rolloutHalted", deviceCount: 50 },
+        { cause: "enrollment", deviceCount: 0 },
+      ],
+      [
+        { devices: 2, folders: 5 },
+        { devices: 3, folders: 0 },
+      ],
+    ),
+  ).toBe(20);
+  expect(thingsIn([], [])).toBe(0);
 });

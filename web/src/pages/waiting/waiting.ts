@@ -149,3 +149,21 @@ export const titles: Record<string, string> = {
   impairment: "A part of the service does not work",
   receiver: "Messages are not delivered",
 };
+
+/** aboutOne are the causes that are one thing, on however many devices. */
+const aboutOne = new Set(["rolloutHalted", "rolloutPaused", "rolloutApproval", "stop", "impairment", "receiver"]);
+
+/**
+ * thingsIn counts what waits: a cause on ten devices is ten things, a rollout over ten devices is one. Trouble of folders
+ * counts each folder on each device.
+ */
+export function thingsIn(
+  groups: Pick<Schemas["WaitingGroup"], "cause" | "deviceCount">[],
+  troubles: Pick<Schemas["Trouble"], "devices" | "folders">[],
+): number {
+  const sum = (numbers: number[]) => numbers.reduce((all, one) => all + one, 0);
+  return (
+    sum(groups.map(({ cause, deviceCount }) => (aboutOne.has(cause) ? 1 : Math.max(1, deviceCount)))) +
+    sum(troubles.map(({ devices, folders }) => folders || devices))
+  );
+}

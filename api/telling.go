@@ -3,7 +3,7 @@ package api
 // Channel is one receiver of messages about problems.
 type Channel struct {
 	Name      string `json:"name" doc:"1 to 64 of the characters a-z, 0-9 and -; default: the receivers that flags and settings name"`
-	Type      string `json:"type" enum:"default,webhook,mail" doc:"In which form it gets messages. default: as flags and settings say"`
+	Type      string `json:"type" enum:"default,webhook,mail,slack,teams,discord,ntfy,pagerduty,alertmanager" doc:"In which form it gets messages. default: as flags and settings say"`
 	Host      string `json:"host" doc:"Host of the URL, which is never shown as a whole because it often contains a token; blank for mail"`
 	To        string `json:"to" doc:"Address of mail; blank for the others"`
 	HasSecret bool   `json:"hasSecret" doc:"A secret is stored. It is never shown"`
@@ -16,10 +16,10 @@ type Channel struct {
 
 // PutChannel is the body of a PUT of a channel.
 type PutChannel struct {
-	Type   *string `json:"type,omitempty" enum:"webhook,mail" doc:"Needed for a new channel; it does not change later"`
+	Type   *string `json:"type,omitempty" enum:"webhook,mail,slack,teams,discord,ntfy,pagerduty,alertmanager" doc:"Needed for a new channel; it does not change later"`
 	URL    *string `json:"url,omitempty" doc:"Where messages are posted. Write-only. Missing: it stays"`
 	To     *string `json:"to,omitempty" doc:"Address of mail. Missing: it stays"`
-	Secret *string `json:"secret,omitempty" doc:"Signs messages to a webhook. Write-only. Missing: it stays; blank: none"`
+	Secret *string `json:"secret,omitempty" doc:"Signs messages to a webhook; integration key of PagerDuty; token that ntfy or Alertmanager asks for. Write-only. Missing: it stays; blank: none"`
 }
 
 // ChannelTested is what came of a trial of a channel.

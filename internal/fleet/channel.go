@@ -20,18 +20,28 @@ type ChannelType string
 const (
 	ChannelWebhook ChannelType = "webhook" // Standard Webhooks
 	ChannelMail    ChannelType = "mail"    // The mail server is that of the settings or flags.
+
+	ChannelSlack        ChannelType = "slack"        // incoming webhooks of Slack, and what understands them
+	ChannelTeams        ChannelType = "teams"        // a workflow of Microsoft Teams that takes a webhook
+	ChannelDiscord      ChannelType = "discord"      // webhooks of Discord
+	ChannelNtfy         ChannelType = "ntfy"         // The URL is that of a topic.
+	ChannelPagerDuty    ChannelType = "pagerduty"    // Events API v2; the secret is the integration key
+	ChannelAlertmanager ChannelType = "alertmanager" // API v2 of Prometheus' Alertmanager
 )
 
 // ChannelTypes lists all types of channels.
-var ChannelTypes = []ChannelType{ChannelWebhook, ChannelMail}
+var ChannelTypes = []ChannelType{ChannelWebhook, ChannelMail, ChannelSlack, ChannelTeams, ChannelDiscord,
+	ChannelNtfy, ChannelPagerDuty, ChannelAlertmanager}
 
 // Channel is one receiver of messages, which an administrator named while the server ran.
 type Channel struct {
-	Name   string
-	Type   ChannelType
-	URL    Secret // where messages are posted; it often contains a token; zero for mail
-	To     string // the mail address
-	Secret Secret // signs the messages to a webhook
+	Name string
+	Type ChannelType
+	URL  Secret // where messages are posted; it often contains a token; zero for mail
+	To   string // the mail address
+	// Secret signs the messages to a webhook. It is the integration key of PagerDuty, and the token that ntfy and
+	// Alertmanager ask for.
+	Secret Secret
 	By     string // person or token that set it last
 	At     time.Time
 }
@@ -113,8 +123,19 @@ func (c Channel) Validate() error {
 		return Invalidf("to", "only a channel of mail has an address")
 	case !isMail && c.URL.IsZero():
 		return Invalidf("url", "the channel needs a URL")
+	case c.Type == ChannelPagerDuty && len(c.Secret.Reveal()) != pagerDutyKeyBytes:
+		return Invalidf("secret", "a channel of PagerDuty has the integration key of %d characters as its secret",
+			pagerDutyKeyBytes)
+	case c.Type.isWithoutSecret() && !c.Secret.IsZero():
+		return Invalidf("secret", "the URL of a channel of the type %s has all that is secret", c.Type)
 	}
 	return nil
+}
+
+const pagerDutyKeyBytes = 32
+
+func (t ChannelType) isWithoutSecret() bool {
+	return t == ChannelSlack || t == ChannelTeams || t == ChannelDiscord
 }
 
 func wordsOf[T ~string](all []T) (words []string) {

@@ -37,10 +37,10 @@ type channelSetCommand struct {
 	output
 	messaging
 	Name       string `arg:"" help:"Name of the channel: letters a-z, digits and -."`
-	Type       string `env:"-" help:"In which form it gets messages; needed for a new channel." placeholder:"TYPE"`
+	Type       string `env:"-" help:"In which form it gets messages: webhook, mail, slack, teams, discord, ntfy, pagerduty or alertmanager; needed for a new channel." placeholder:"TYPE"`
 	URLFile    string `name:"url-file" env:"-" help:"File with the URL, - for standard input: a URL often contains a token, and others would see it in the list of processes." placeholder:"FILE"`
 	To         string `env:"-" help:"Address of mail, for example night@example.org." placeholder:"ADDRESS"`
-	SecretFile string `env:"-" help:"File with the secret that signs messages to a webhook, - for standard input." placeholder:"FILE"`
+	SecretFile string `env:"-" help:"File with the secret, - for standard input: what signs messages to a webhook, the integration key of PagerDuty, or the token that ntfy or Alertmanager asks for." placeholder:"FILE"`
 }
 
 // Run makes or changes the channel.

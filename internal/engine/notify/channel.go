@@ -24,14 +24,26 @@ func (o Settings) Sender(c fleet.Channel, refuse RefuseIP) (Sender, error) {
 		mail, err := NewMail(o.mailTo(c.To, refuse))
 		return channelSender{Sender: mail, name: c.Name}, err
 	}
-	webhook, err := NewWebhook(c.URL.Reveal(), c.Secret)
+	address := c.URL.Reveal()
+	form, isForm := forms[c.Type]
+	if isForm && form.address != nil {
+		address = form.address(address)
+	}
+	webhook, err := NewWebhook(address, c.Secret)
 	if err != nil {
 		return nil, err
 	}
 	if !o.LocalChannels {
 		webhook.refuse(refuse)
 	}
-	return channelSender{Sender: webhook, name: c.Name}, nil
+	if _, topic := ntfyTopic(c.URL.Reveal()); c.Type == fleet.ChannelNtfy && topic == "" {
+		return nil, wrongWebhook("the URL of a channel of ntfy ends with the topic, for example https://ntfy.sh/TOPIC")
+	}
+	if !isForm {
+		return channelSender{Sender: webhook, name: c.Name}, nil
+	}
+	service := &Service{webhook: webhook, form: form, url: c.URL.Reveal(), secret: c.Secret}
+	return channelSender{Sender: service, name: c.Name}, nil
 }
 
 // secretsOf returns the texts of a URL that a receiver might repeat in its answer, and the secret.

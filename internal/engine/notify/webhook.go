@@ -94,21 +94,28 @@ func (w *Webhook) Send(ctx context.Context, m Message) error {
 	if err != nil {
 		return err
 	}
+	_, err = w.post(ctx, body, func(header http.Header) { w.sign(header, m.ID, body) })
+	return err
+}
+
+// post sends a body, and returns the beginning of the answer.
+func (w *Webhook) post(ctx context.Context, body []byte, set func(http.Header)) (said string, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url, bytes.NewReader(body))
 	if err != nil {
-		return err
+		return "", err
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", "muster")
-	w.sign(request.Header, m.ID, body)
+	set(request.Header)
 	answer, err := w.client.Do(request)
 	if err != nil {
-		return withoutURL(err)
+		return "", withoutURL(err)
 	}
 	defer answer.Body.Close()
 	// A body that was read to its end lets the connection be reused.
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxReplyBytes))
-	return judge(answer, w.said(text), w.now())
+	said = w.said(text)
+	return said, judge(answer, said, w.now())
 }
 
 // said returns the beginning of an answer in one line, without secrets.

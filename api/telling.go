@@ -11,7 +11,7 @@ type Channel struct {
 	SetAt     *Time  `json:"setAt" format:"date-time" nullable:"true" doc:"When it was set last; null for default"`
 	Waiting   int    `json:"waiting" doc:"Messages that were not delivered yet"`
 	Trouble   string `json:"trouble" doc:"Why the last attempt failed; blank when it did not"`
-	Since     *Time  `json:"since" format:"date-time" nullable:"true" doc:"Of the trouble; null when there is none"`
+	Since     *Time  `json:"since" format:"date-time" nullable:"true" doc:"Of the trouble; null without trouble"`
 }
 
 // PutChannel is the body of a PUT of a channel.
@@ -65,7 +65,7 @@ type Route struct {
 	GroupBy   string   `json:"groupBy" doc:"How tags begin that have a message for each, for example site: with a message for each site; blank: one message for all"`
 	RepeatS   int64    `json:"repeatS" doc:"After how many seconds a message comes again while its problems last; 0: it does not"`
 	QuietFrom string   `json:"quietFrom" doc:"From this time of day of the server on nothing is sent; blank: there are no quiet hours"`
-	QuietTo   string   `json:"quietTo" doc:"End of the quiet hours; blank: there are none"`
+	QuietTo   string   `json:"quietTo" doc:"End of the quiet hours; blank: no quiet hours"`
 	SetBy     string   `json:"setBy" doc:"Person or token that set it last"`
 	SetAt     Time     `json:"setAt" format:"date-time" doc:"When it was set last"`
 }

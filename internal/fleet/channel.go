@@ -37,7 +37,7 @@ var ChannelTypes = []ChannelType{ChannelWebhook, ChannelMail, ChannelSlack, Chan
 type Channel struct {
 	Name string
 	Type ChannelType
-	URL  Secret // where messages are posted; it often contains a token; zero for mail
+	URL  Secret // Messages are posted to it. It often contains a token. Mail has no URL.
 	To   string // the mail address
 	// Secret signs the messages to a webhook. It is the integration key of PagerDuty, and the token that ntfy and
 	// Alertmanager ask for.
@@ -59,7 +59,7 @@ const (
 	maxRoutes       = 100
 	maxSilences     = 200
 	maxNameBytes    = 64
-	maxChannelBytes = 4 << 10 // of a URL or secret
+	maxChannelBytes = 4 << 10 // A URL or secret has at most so many.
 )
 
 // Channels, routes and silences are stored as settings whose names begin like this.

@@ -85,7 +85,7 @@ type NoticeGroup struct {
 	Tag      Tag           `json:"tag,omitempty"` // the tag by which the route groups
 	Count    int           `json:"count"`         // problems; more than len(Problems) where there are many
 	Problems []ToldProblem `json:"problems"`
-	Repeated bool          `json:"repeated,omitempty"` // nothing changed since the last notice
+	Repeated bool          `json:"repeated,omitempty"` // Nothing changed since the last notice.
 }
 
 // ToldProblem is one of the problems of a notice.
@@ -122,7 +122,7 @@ type Delivery struct {
 	Type     NoticeType
 	Summary  string
 	Accepted bool
-	Answer   string // what the receiver answered, or why it could not be asked
+	Answer   string // Answer is what the receiver answered, or why it could not be asked.
 }
 
 // Announcement is what the store writes in one transaction: changes of problems, and notices. Every notice goes into

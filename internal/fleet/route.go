@@ -67,7 +67,7 @@ const maxMatchFolderBytes = 1 << 10
 type Route struct {
 	Name  string `json:"-"`
 	Match Match  `json:"match"`
-	// Channels are names of channels. DefaultChannel stands for the receivers of flags and settings.
+	// Channels are names of channels. DefaultChannel means the receivers of flags and settings.
 	Channels []string `json:"channels"`
 	// GroupBy is how tags begin that have a message for each: with "site:" there is one for each site. "": one for all.
 	GroupBy string `json:"groupBy,omitempty"`

@@ -43,7 +43,7 @@ func (r rules) routesDefault() bool {
 type group struct {
 	key      fleet.ToldGroupKey
 	route    fleet.Route
-	problems []Problem // in a fixed order
+	problems []Problem // sorted by compareKeys
 	audible  bool      // At least one problem is not silenced.
 }
 

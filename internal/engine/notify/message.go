@@ -30,7 +30,7 @@ func (e *RejectedError) Error() string { return "the receiver refuses the messag
 // AnswerError says that the receiver does not work, as its answer shows.
 type AnswerError struct {
 	Reason string
-	Answer string // as in RejectedError
+	Answer string // Answer is for administrators, as in RejectedError.
 }
 
 func (e *AnswerError) Error() string { return e.Reason }

@@ -208,7 +208,7 @@ func checkPagerDuty(body []byte) error {
 	case m.EventAction != "trigger" || m.Payload == nil:
 		return errors.New("'payload' is missing")
 	case !slices.Contains([]string{"critical", "error", "warning", "info"}, m.Payload.Severity):
-		return errors.New("'severity' is none of those that are allowed")
+		return errors.New("'severity' has a value that is not allowed")
 	case m.Payload.Source == "":
 		return errors.New("'source' is missing")
 	}

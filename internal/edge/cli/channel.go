@@ -67,7 +67,8 @@ func (c *channelSetCommand) Run(ctx context.Context, env *environment, server *c
 	}
 	if body == (api.PutChannel{}) {
 		return &fleet.Error{Code: fleet.CodeInvalid, Message: "there is nothing to set",
-			Hint: "Give --type and --url-file or --to, for example `muster channel set night --type mail --to night@example.org`."}
+			Hint: "Give --type and --url-file or --to, for example " +
+				"`muster channel set night --type mail --to night@example.org`."}
 	}
 	set, err := server.PutChannel(ctx, c.Name, body)
 	if err != nil {

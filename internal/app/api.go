@@ -73,6 +73,7 @@ func (a *App) fleetNouns(run sandbox.Limited) []httpapi.Noun {
 		planning,
 		httpapi.SettingHandlers{Settings: a.store, Limits: a.store, Stops: summaries},
 		httpapi.PolicyHandlers{Policy: a.policy, Tester: a},
+		httpapi.TellingHandlers{Telling: telling{a.telling, a}},
 		httpapi.SecretHandlers{Secrets: a.store},
 		httpapi.RevocationHandlers{Mirror: a.mirror, Certificates: a.revocations},
 		httpapi.ConsentHandlers{Consents: consents},

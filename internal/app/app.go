@@ -138,6 +138,7 @@ type App struct {
 	eventLog    *event.Log
 	view        *view.View
 	notifier    *notify.Notifier
+	telling     *policy.Telling
 	people      *auth.People
 	enrolled    *enrollment.Enrollments
 	signOn      SignOn           // It comes from flags or settings, as of the start.
@@ -207,6 +208,7 @@ func (a *App) openStore(ctx context.Context) error {
 	}
 	a.store = opened
 	a.policy = a.newPolicy(a.flags)
+	a.telling = policy.NewTelling(a.store, a.checkChannel)
 	opened.SetRetention(a.retention())
 	a.sealing = seal.NewRotation(seal.RotationOptions{
 		Store: opened, Keys: keys, Home: a.o.Home, Outside: !a.o.SealKey.IsZero(), Log: a.log, Step: a.o.Step,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 	"time"
 
 	"muster/internal/adapter/sandbox"
@@ -62,7 +63,17 @@ func (s states) Report(ctx context.Context) (fleet.ProblemReport, error) {
 	if err != nil {
 		return fleet.ProblemReport{}, err
 	}
-	return s.app.view.Problems(ctx, registry)
+	report, err := s.app.view.Problems(ctx, registry)
+	if err != nil {
+		return fleet.ProblemReport{}, err
+	}
+	whole, unreadable := s.app.wholeConditions(ctx)
+	report.Conditions = append(report.Conditions, whole...)
+	ofDevices := report.Unknown
+	report.Unknown = func(key fleet.ProblemKey) bool {
+		return ofDevices(key) || key.Device == "" && slices.Contains(unreadable, key.Kind)
+	}
+	return report, nil
 }
 
 // found passes on what reconcile found out about a device.

@@ -67,8 +67,11 @@ func listOfAddresses(text string) (all []string) {
 func (a *App) receivers() (notify.Settings, *fleet.Impairment) {
 	s := a.withFlagsOfMachine(notifySettings(func(name fleet.SettingName) string { return a.policy.Of(name).Value }))
 	s.After = a.policy.Of(fleet.SettingNotifyAfter).Duration()
+	s.Public = a.o.PublicURL
+	telling := a.telling.Now()
+	s.Channels, s.Routes, s.Silences = telling.Channels, telling.Routes, telling.Silences
 	inDoubt := a.policy.Of(fleet.SettingNotifyURLs).Source == fleet.SettingByGuard ||
-		a.policy.Of(fleet.SettingNotifyMailTo).Source == fleet.SettingByGuard
+		a.policy.Of(fleet.SettingNotifyMailTo).Source == fleet.SettingByGuard || telling.Doubted
 	if inDoubt {
 		s.Unsure = true
 		return s, &fleet.Impairment{Part: fleet.PartNotify,
@@ -76,14 +79,14 @@ func (a *App) receivers() (notify.Settings, *fleet.Impairment) {
 				"settings",
 			Next: "Type `muster audit verify`. Meanwhile start the server with --notify-url or --notify-mail-to."}
 	}
-	if _, err := s.Senders(refuseLocal); err != nil {
+	if _, err := ofSettings(s).Senders(refuseLocal); err != nil {
 		only := a.withFlagsOfMachine(a.o.Notify)
-		only.After, only.Unsure = s.After, true
+		only.After, only.Public, only.Unsure = s.After, s.Public, true
 		return only, &fleet.Impairment{Part: fleet.PartNotify,
 			Reason: "nobody is told of problems whom the settings name: " + fleet.Reason(err),
 			Next:   "`muster setting list` shows the settings; correct the one that is wrong."}
 	}
-	return s, nil
+	return s, a.dropUseless(&s)
 }
 
 // withFlagsOfMachine allows receivers on this machine where flags name them or allow them.
@@ -91,6 +94,7 @@ func (a *App) withFlagsOfMachine(s notify.Settings) notify.Settings {
 	byFlag := func(name fleet.SettingName) bool { return a.policy.Of(name).Source == fleet.SettingByFlag }
 	s.LocalWebhooks = a.o.NotifyAllowLocal || byFlag(fleet.SettingNotifyURLs)
 	s.LocalMail = a.o.NotifyAllowLocal || byFlag(fleet.SettingSMTPServer)
+	s.LocalChannels = a.o.NotifyAllowLocal
 	return s
 }
 

@@ -157,10 +157,16 @@ func TestReceiversInDoubtAreNotTold(t *testing.T) {
 	t.Parallel()
 	a := settled(t, t.TempDir())
 	a.set(t, fleet.SettingNotifyURLs, "https://hooks.example/x")
+	err := a.putChannel(t, "chat",
+		policy.ChannelChange{Type: new(fleet.ChannelSlack), URL: secretOf("https://hooks.example/y")})
+	if err != nil {
+		t.Fatal(err)
+	}
 	inDoubt := fleet.StoredSettings{Doubted: true, ByName: a.store.StoredSettings().ByName}
-	doubting := &App{o: a.o, policy: policy.New(policy.Options{Store: storedAs{stored: inDoubt}})}
+	doubting := &App{o: a.o, policy: policy.New(policy.Options{Store: storedAs{stored: inDoubt}}),
+		telling: policy.NewTelling(storedAs{stored: inDoubt}, nil)}
 	s, held := doubting.receivers()
-	if held == nil || held.Part != fleet.PartNotify || len(s.URLs)+len(s.MailTo) != 0 || !s.Unsure {
+	if held == nil || held.Part != fleet.PartNotify || len(s.URLs)+len(s.MailTo)+len(s.Channels) != 0 || !s.Unsure {
 		t.Errorf("got %+v, %+v", s, held)
 	}
 	if keys := doubting.enrollmentPolicy(); !keys.Off || keys.Uses != 1 {

@@ -27,6 +27,9 @@ const (
 	SeeTokens          Subject = "tokens"
 	SeeEnrollKeys      Subject = "enrollKeys"
 	SeeEnrollments     Subject = "enrollments"
+	SeeChannels        Subject = "channels"
+	SeeRoutes          Subject = "routes"
+	SeeSilences        Subject = "silences"
 )
 
 // Reference is a Subject, and the ID of the device or template that it belongs to; "" where it belongs to none, or to

@@ -28,7 +28,7 @@ test("every page shows that it waits for the server, and why it shows nothing", 
     ...["", "devices", "templates", "templates/order", `templates/${template?.id ?? 0}`, "folder-matrix", "folders"],
     ...["folders/handbook", "folders/handbook/file?path=a.ods", "events/kept", "rollouts", "tags", "tags/demo", "audit"],
     ...["", "/plan", "/templates", "/history", "/log", "/settings"].map((tab) => device + tab),
-    ...["", "?tab=general", "?tab=people", "?tab=tokens", "?tab=enrolment", "?tab=secrets", "?tab=server"].map((tab) => `settings${tab}`),
+    ...["", "?tab=general", "?tab=people", "?tab=tokens", "?tab=enrolment", "?tab=secrets", "?tab=notifications", "?tab=server"].map((tab) => `settings${tab}`),
   ];
   const page = await newPage(browser);
   await logIn(page, muster, "anna");

@@ -275,6 +275,8 @@ var unmarkedTables = map[string]string{
 	"orders":               "people are shown what was done and by whom; none is done again after a start",
 	"problems":             "what people were told gives no power",
 	"outbox":               "what people are told gives no power",
+	"told_groups":          "what people were told gives no power",
+	"deliveries":           "what people were told gives no power",
 	"history":              "numbers of the fleet give no power",
 	"folder_histories":     "which folders have figures gives no power",
 	"folder_figures":       "numbers of folders give no power",

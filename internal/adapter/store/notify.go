@@ -15,10 +15,19 @@ const maxReceiverBytes = 1 << 10
 
 // problemBody is the part of a problem that has no column of its own, as it is stored in JSON.
 type problemBody struct {
-	Label  string    `json:"label"`
-	Reason string    `json:"reason"`
-	Next   string    `json:"next"`
-	Since  time.Time `json:"since"`
+	Label  string      `json:"label"`
+	Reason string      `json:"reason"`
+	Next   string      `json:"next"`
+	Since  time.Time   `json:"since"`
+	Tags   []fleet.Tag `json:"tags,omitempty"`
+}
+
+// The column folder of a problem that is of no device has its subject.
+func folderColumn(key fleet.ProblemKey) string {
+	if key.Device == "" {
+		return key.Subject
+	}
+	return key.Folder
 }
 
 // Problems returns the problems that were announced to people and still exist.
@@ -33,7 +42,10 @@ func (s *Store) Problems(ctx context.Context) ([]fleet.Problem, error) {
 		if err := json.Unmarshal([]byte(text), &body); err != nil {
 			return p, fmt.Errorf("read a problem: %w", err)
 		}
-		p.Label, p.Reason, p.Next, p.Since = body.Label, body.Reason, body.Next, body.Since
+		p.Label, p.Reason, p.Next, p.Since, p.Tags = body.Label, body.Reason, body.Next, body.Since, body.Tags
+		if p.Device == "" {
+			p.Subject, p.Folder = p.Folder, ""
+		}
 		p.AnnouncedAt = fromMillis(announced)
 		return p, nil
 	}, `SELECT device_id, folder, kind, notice_id, body, announced_at FROM problems
@@ -41,13 +53,13 @@ func (s *Store) Problems(ctx context.Context) ([]fleet.Problem, error) {
 	return problems, failure("read problems", err)
 }
 
-// Announce stores an announcement in one transaction: it deletes the problems in Close, stores those in Open, and puts
-// the notices into the outbox of every receiver.
+// Announce stores an announcement in one transaction: it deletes the problems in Close, stores those in Open, does the
+// same with groups, and puts the notices into the outboxes of the receivers.
 func (s *Store) Announce(ctx context.Context, a fleet.Announcement) error {
 	_, err := write(ctx, s, "announce problems", func(t *tx) (none struct{}, err error) {
 		for _, key := range a.Close {
 			err := t.exec(`DELETE FROM problems WHERE device_id = $1 AND folder = $2 AND kind = $3`, string(key.Device),
-				key.Folder, string(key.Kind))
+				folderColumn(key), string(key.Kind))
 			if err != nil {
 				return none, err
 			}
@@ -57,16 +69,24 @@ func (s *Store) Announce(ctx context.Context, a fleet.Announcement) error {
 				return none, err
 			}
 		}
+		if err := t.tellGroups(a.Tell, a.Forget); err != nil {
+			return none, err
+		}
+		for _, post := range a.Posts {
+			if err := t.post([]fleet.Notice{post.Notice}, post.Receivers); err != nil {
+				return none, err
+			}
+		}
 		return none, t.post(a.Notices, a.Receivers)
 	})
 	return err
 }
 
 func (t *tx) openProblem(p fleet.Problem) error {
-	if !storable(p.Folder, maxFolderBytes) {
+	if !storable(folderColumn(p.ProblemKey), maxFolderBytes) {
 		return fleet.Invalidf("folder", "a folder's ID is text of at most %d bytes without NUL characters", maxFolderBytes)
 	}
-	body, err := json.Marshal(problemBody{Label: p.Label, Reason: p.Reason, Next: p.Next, Since: p.Since})
+	body, err := json.Marshal(problemBody{Label: p.Label, Reason: p.Reason, Next: p.Next, Since: p.Since, Tags: p.Tags})
 	if err != nil {
 		return err
 	}
@@ -74,7 +94,7 @@ func (t *tx) openProblem(p fleet.Problem) error {
 		INSERT INTO problems (device_id, folder, kind, notice_id, body, announced_at) VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (device_id, folder, kind) DO UPDATE
 		SET notice_id = excluded.notice_id, body = excluded.body, announced_at = excluded.announced_at`,
-		string(p.Device), p.Folder, string(p.Kind), p.ID, string(body), millis(p.AnnouncedAt))
+		string(p.Device), folderColumn(p.ProblemKey), string(p.Kind), p.ID, string(body), millis(p.AnnouncedAt))
 }
 
 // post puts notices into the outbox of every receiver. Notices that are committed later have larger sequence numbers,

@@ -20,7 +20,7 @@ func problemN(n int) fleet.Problem {
 		Condition: fleet.Condition{
 			ProblemKey: fleet.ProblemKey{Device: deviceN(n).ID, Folder: fmt.Sprint("folder\u00fc ", n),
 				Kind: fleet.WaitOutOfSync},
-			Label: "a \x00 label", Reason: "needs 3 items", Next: "Wait.",
+			Label: "a \x00 label", Tags: []fleet.Tag{"site:berlin"}, Reason: "needs 3 items", Next: "Wait.",
 			Since: noticed.Add(-time.Hour + 123456*time.Nanosecond),
 		},
 		ID: fmt.Sprint("id ", n), AnnouncedAt: noticed,
@@ -31,7 +31,12 @@ func noticeN(n int) fleet.Notice {
 	p := problemN(n)
 	return fleet.Notice{ID: p.ID, Type: fleet.NoticeProblem, ProblemID: p.ID, Kind: p.Kind, DeviceID: p.Device,
 		Label: p.Label, Folder: p.Folder,
-		Reason: p.Reason, Next: p.Next, Since: p.Since, At: noticed}
+		Reason: p.Reason, Next: p.Next, Since: p.Since, At: noticed,
+		Subject: "a subject", Link: "https://muster.example.org/ui/",
+		Group: &fleet.NoticeGroup{Summary: "3 items", Severity: fleet.Warning, Channel: "oncall", Tag: "site:berlin",
+			Count: 2,
+			Problems: []fleet.ToldProblem{{DeviceID: p.Device, Label: p.Label, Folder: p.Folder, Subject: "another",
+				Reason: p.Reason, Since: p.Since}}, Repeated: true}}
 }
 
 func announce(t *testing.T, s *Store, a fleet.Announcement) {
@@ -186,6 +191,68 @@ func TestAnAnnouncementThatCannotBeKeptChangesNothing(t *testing.T) {
 					t.Errorf("got %+v", got)
 				}
 			})
+		}
+	})
+}
+
+func TestAProblemOfNoDeviceIsKept(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s, p := open(t, options), problemN(1)
+		p.ProblemKey = fleet.ProblemKey{Kind: fleet.WaitRolloutHalted, Subject: "rollout 7"}
+		announce(t, s, fleet.Announcement{Open: []fleet.Problem{p}})
+		if got := must(s.Problems(t.Context()))(t); len(got) != 1 || !reflect.DeepEqual(got[0], p) {
+			t.Errorf("got %+v, want %+v", got, p)
+		}
+		announce(t, s, fleet.Announcement{Close: []fleet.ProblemKey{p.ProblemKey}})
+		if got := must(s.Problems(t.Context()))(t); len(got) != 0 {
+			t.Errorf("afterwards: %+v", got)
+		}
+	})
+}
+
+func TestToldGroupsAreKeptWithTheirNotices(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		g := fleet.ToldGroup{ToldGroupKey: fleet.ToldGroupKey{Channel: "oncall", Kind: fleet.WaitFailed, Tag: "site:berlin"},
+			ID: "N1", Since: noticed, ToldAt: noticed.Add(time.Minute), Count: 2,
+			Problems: []fleet.ProblemKey{problemN(1).ProblemKey, {Kind: fleet.WaitRolloutHalted, Subject: "rollout 7"}}}
+		other := g
+		other.Tag = ""
+		announce(t, s, fleet.Announcement{Tell: []fleet.ToldGroup{g, other},
+			Posts: []fleet.Post{{Notice: noticeN(1), Receivers: []string{"oncall"}}}})
+		if _, notices := outbox(t, s, "oncall", 0, 10); len(notices) != 1 || !reflect.DeepEqual(notices[0], noticeN(1)) {
+			t.Errorf("in the outbox: %+v", notices)
+		}
+		g.Count, g.Problems = 1, g.Problems[:1]
+		announce(t, s, fleet.Announcement{Tell: []fleet.ToldGroup{g}, Forget: []fleet.ToldGroupKey{other.ToldGroupKey}})
+		if got := must(s.ToldGroups(t.Context()))(t); !reflect.DeepEqual(got, []fleet.ToldGroup{g}) {
+			t.Errorf("got %+v, want %+v", got, g)
+		}
+	})
+}
+
+func TestTheLogOfAChannelHasItsNewestDeliveries(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		entry := func(n int) fleet.Delivery {
+			return fleet.Delivery{At: noticed.Add(time.Duration(n) * time.Second), NoticeID: fmt.Sprint("N", n),
+				Type: fleet.NoticeProblem, Summary: "a device cannot be reached", Accepted: n%2 == 0, Answer: "it answers 400"}
+		}
+		other := entry(1)
+		if err := s.LogDelivery(t.Context(), "other", other); err != nil {
+			t.Fatal(err)
+		}
+		for n := range deliveriesKept + 5 {
+			if err := s.LogDelivery(t.Context(), "oncall", entry(n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := must(s.Deliveries(t.Context(), "oncall"))(t)
+		if len(got) != deliveriesKept || got[0] != entry(deliveriesKept+4) || got[deliveriesKept-1] != entry(5) {
+			t.Errorf("got %d entries: %+v", len(got), got)
+		}
+		if got := must(s.Deliveries(t.Context(), "other"))(t); !reflect.DeepEqual(got, []fleet.Delivery{other}) {
+			t.Errorf("of the other: %+v", got)
 		}
 	})
 }

@@ -26,7 +26,8 @@ func (s *Store) PutSetting(ctx context.Context, name fleet.SettingName, value, s
 		if _, err := t.settingBefore(name, check); err != nil {
 			return none, err
 		}
-		t.record("setting.put", string(name), shown)
+		what, subject := name.Act("put")
+		t.record(what, subject, shown)
 		t.changeSettings(func(all map[fleet.SettingName]fleet.StoredSetting) { all[name] = is })
 		return none, t.marking(settingRows, func() error { return t.storeSetting(name, is) }, string(name))
 	})
@@ -75,7 +76,8 @@ func (s *Store) DeleteSetting(ctx context.Context, name fleet.SettingName,
 		if err != nil || was == nil {
 			return none, err
 		}
-		t.record("setting.reset", string(name), "")
+		what, subject := name.Act("reset")
+		t.record(what, subject, "")
 		t.changeSettings(func(all map[fleet.SettingName]fleet.StoredSetting) { delete(all, name) })
 		return none, t.marking(settingRows, func() error {
 			return t.exec(`DELETE FROM settings WHERE name = $1`, string(name))

@@ -73,6 +73,9 @@ type commands struct {
 	FolderRoots folderRootsCommand `cmd:"" help:"Show and set the directories below which templates of authors may put folders."`
 	Seal        sealCommand        `cmd:"" help:"Show and replace the key that seals the database."`
 	Setting     settingCommand     `cmd:"" help:"List, show, set and reset the server's settings, without a restart."`
+	Channel     channelCommand     `cmd:"" help:"List, make, try and delete the channels by which people are told of problems."`
+	Route       routeCommand       `cmd:"" help:"List, make and delete routes: which problems are told to which channels."`
+	Silence     silenceCommand     `cmd:"" help:"Keep Muster from telling anybody of some problems for a time."`
 	Secret      secretCommand      `cmd:"" help:"List, put and delete the secrets that templates use."`
 	Audit       auditCommand       `cmd:"" help:"Show who did what, export it, and prove that it was not changed."`
 	Admin       adminCommand       `cmd:"" help:"Get back in on the server's machine when the last administrator's token is lost."`
@@ -85,6 +88,7 @@ type commands struct {
 // describedCommands are all commands, with what is described as data of their nouns and verbs.
 func describedCommands() *commands {
 	return &commands{
+		Channel:    channelVerbs,
 		Device:     deviceVerbs,
 		Enrollment: enrollmentVerbs,
 		EnrollKey:  enrollKeyVerbs,
@@ -93,8 +97,10 @@ func describedCommands() *commands {
 		Order:      orderVerbs,
 		Pending:    pendingVerbs,
 		Rollout:    rolloutVerbs,
+		Route:      routeVerbs,
 		Session:    sessionVerbs,
 		Setting:    settingVerbs,
+		Silence:    silenceVerbs,
 		Tag:        tagVerbs,
 		Template:   templateVerbs,
 		Token:      tokenVerbs,

@@ -83,6 +83,9 @@ var fixedWords = map[string]func() []candidate{
 	},
 	"WAY":  func() []candidate { return textsAs([]string{"auto", "agent", "direct"}, "") },
 	"KIND": func() []candidate { return textsAs(logKinds, "") },
+
+	"PROBLEM":      func() []candidate { return textsAs(fleet.ToldKinds, "") },
+	"CHANNEL-TYPE": func() []candidate { return textsAs(fleet.ChannelTypes, "") },
 }
 
 // logKinds are the kinds of entries of the event log.

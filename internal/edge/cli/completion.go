@@ -199,6 +199,8 @@ var kindsOfCommands = map[string]string{
 	"secret NAME": "SECRET", "user NAME": "USER", "token NAME": "TOKEN", "enroll-key KEY": "ENROLL-KEY",
 	"context NAME": "CONTEXT", "enrollment DEVICE": "ENROLLMENT", "consent DIGEST": "HELD",
 	"folder STATE": "FOLDER-STATE", "revocation DEVICE": "REVOCATION", "share FOLDER": "",
+	"channel NAME": "CHANNEL", "channel TYPE": "CHANNEL-TYPE", "route NAME": "ROUTE", "route KIND": "PROBLEM",
+	"silence KIND": "PROBLEM",
 }
 
 const (
@@ -282,6 +284,9 @@ var lookups = map[string]lookup{
 	"SESSION":    sessionNoun.candidates,
 	"ENROLL-KEY": enrollKeyNoun.candidates,
 	"SOURCE":     sourceNoun.candidates,
+	"CHANNEL":    channelNoun.candidates,
+	"ROUTE":      routeNoun.candidates,
+	"SILENCE":    silenceNoun.candidates,
 	"REVOCATION": revocationNoun.candidates,
 	"DEVICE-ID":  deviceIDCandidates,
 	"VERSION":    inventoryCandidates(func(c api.InventoryCounts) map[string]int { return c.Versions }),

@@ -21,6 +21,20 @@ var examples = map[string]string{
 	"enroll-key list":   "muster enroll-key list",
 	"enroll-key revoke": "muster enroll-key revoke k7f3",
 
+	"channel list":   "muster channel list",
+	"channel set":    "muster channel set night --type mail --to night@example.org",
+	"channel test":   "muster channel test night",
+	"channel log":    "muster channel log night",
+	"channel delete": "muster channel delete night",
+
+	"route list":   "muster route list",
+	"route set":    "muster route set urgent --severity critical --channel night --group-by site: --repeat 4h",
+	"route delete": "muster route delete urgent",
+
+	"silence add":  "muster silence add --tag site:berlin --until 18:00 --reason move",
+	"silence list": "muster silence list",
+	"silence end":  "muster silence end k7f3qb2mza",
+
 	"revocation list":   "muster revocation list",
 	"revocation delete": "muster revocation delete laptop --dry-run",
 

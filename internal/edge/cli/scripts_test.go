@@ -24,6 +24,7 @@ var elsewhere = map[string]string{
 	"enrollment reject":    "test/enroll",
 	"enrollment forget":    "test/enroll",
 	"audit accept-loss":    "test/audit",
+	"channel test":         "internal/app",
 	"agent run":            "test/agent",
 	"agent status":         "test/agent",
 	"agent install":        "this package",

@@ -31,6 +31,9 @@ var commandsFor = map[fleet.Subject]string{
 	fleet.SeeUsers:           "`muster user list` lists all.",
 	fleet.SeeTokens:          "`muster token list` lists all.",
 	fleet.SeeEnrollKeys:      "`muster enroll-key list` lists all; `muster enroll-key create` makes one.",
+	fleet.SeeChannels:        "`muster channel list` lists all.",
+	fleet.SeeRoutes:          "`muster route list` lists all.",
+	fleet.SeeSilences:        "`muster silence list` lists all.",
 	fleet.SeeEnrollments:     "`muster enrollment list` lists all that ask, and those that were rejected.",
 }
 

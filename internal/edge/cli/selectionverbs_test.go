@@ -42,6 +42,8 @@ var forOneDevice = map[string]string{
 	"muster template evaluate": "it shows one value; device list --filter names devices for it",
 	"muster audit list":        "--device narrows down a list",
 	"muster audit export":      "--device narrows down a list",
+	"muster route set":         "its flags say of which devices people are told",
+	"muster silence add":       "its flags say of which devices nobody is told",
 	"muster stop":              "with --tag it sets the mode of the tag; device settings --mode takes --filter",
 	"muster resume":            "with --tag it sets the mode of the tag; device settings --mode takes --filter",
 }

@@ -249,6 +249,17 @@ var callOf = map[string]func(c *client.Client, ctx context.Context){
 	},
 	"rejectEnrollment": func(c *client.Client, ctx context.Context) { _ = c.RejectEnrollment(ctx, "x") },
 	"forgetEnrollment": func(c *client.Client, ctx context.Context) { _ = c.ForgetEnrollment(ctx, "x") },
+	"listChannels":     func(c *client.Client, ctx context.Context) { _, _ = c.Channels(ctx) },
+	"putChannel":       func(c *client.Client, ctx context.Context) { _, _ = c.PutChannel(ctx, "c", api.PutChannel{}) },
+	"deleteChannel":    func(c *client.Client, ctx context.Context) { _ = c.DeleteChannel(ctx, "c") },
+	"testChannel":      func(c *client.Client, ctx context.Context) { _, _ = c.TestChannel(ctx, "c") },
+	"listDeliveries":   func(c *client.Client, ctx context.Context) { _, _ = c.Deliveries(ctx, "c") },
+	"listRoutes":       func(c *client.Client, ctx context.Context) { _, _ = c.Routes(ctx) },
+	"putRoute":         func(c *client.Client, ctx context.Context) { _, _ = c.PutRoute(ctx, "r", api.PutRoute{}) },
+	"deleteRoute":      func(c *client.Client, ctx context.Context) { _ = c.DeleteRoute(ctx, "r") },
+	"listSilences":     func(c *client.Client, ctx context.Context) { _, _ = c.Silences(ctx) },
+	"createSilence":    func(c *client.Client, ctx context.Context) { _, _ = c.CreateSilence(ctx, api.CreateSilence{}) },
+	"endSilence":       func(c *client.Client, ctx context.Context) { _ = c.EndSilence(ctx, "s") },
 	"listEnrollKeys":   func(c *client.Client, ctx context.Context) { _, _ = c.EnrollKeys(ctx) },
 	"createEnrollKey": func(c *client.Client, ctx context.Context) {
 		_, _ = c.CreateEnrollKey(ctx, api.CreateEnrollKey{})

@@ -71,6 +71,8 @@ var reaches = map[string]reach{
 	"logout": own, "whoami": own, "createTicket": own, "listSessions": own, "endSession": own, "changePassword": own,
 
 	"listSettings": wholeFleet, "getSetting": wholeFleet, // roles by groups name tags
+	"listChannels": wholeFleet, "listRoutes": wholeFleet, "listSilences": wholeFleet, // messages are about all devices
+	"createSilence": wholeFleet, "endSilence": wholeFleet,
 	"getMetrics": wholeFleet, "getHistory": wholeFleet, "getFolderHistory": wholeFleet,
 	"verifyAudit": wholeFleet, "signAudit": wholeFleet, "listEnrollments": wholeFleet,
 	"countEnrollments": wholeFleet, "getFleet": byView, "planFleet": wholeFleet, "applyFleet": wholeFleet,

@@ -102,6 +102,7 @@ func everyNoun() []Noun {
 		ClaimHandlers{},
 		RevocationHandlers{},
 		PolicyHandlers{},
+		TellingHandlers{},
 		PendingHandlers{},
 		OrderHandlers{},
 		InventoryHandlers{},

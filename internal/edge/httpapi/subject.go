@@ -43,4 +43,7 @@ var saysOf = map[fleet.Subject]string{
 	fleet.SeeTokens:          "All tokens",
 	fleet.SeeEnrollKeys:      "The enrol keys",
 	fleet.SeeEnrollments:     "Who asks to be accepted",
+	fleet.SeeChannels:        "Who is told of problems",
+	fleet.SeeRoutes:          "Which problems are told to whom",
+	fleet.SeeSilences:        "The silences",
 }

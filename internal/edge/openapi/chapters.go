@@ -34,6 +34,7 @@ var chapters = []chapter{
 	{"Enrolment", "How machines come to be managed.", `/enroll.*`},
 	{"Secrets", "Values that templates may use and nobody reads.", `/secrets.*`},
 	{"Audit", "Who did what, and whether the record is whole.", `/audit.*`},
+	{"Notifications", "Who is told of which problems: channels, routes and silences.", `/(channels|routes|silences).*`},
 	{"Access", "Tokens, users, log-in and sessions.", `/(tokens|users|sessions|tickets|login|logout|password|whoami)\b.*`},
 	{"Server", "Version, settings, modes and stops, the seal key, a demo, health, metrics, and the OpenAPI document.",
 		`/(version|settings|configurator|stops|seal|demo)\b.*|/openapi\.json|/healthz|/readyz|/metrics`},

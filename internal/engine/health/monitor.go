@@ -30,13 +30,15 @@ type Monitor struct {
 	log    *slog.Logger
 	checks []Check
 
-	mu    sync.Mutex // guards found
-	found map[fleet.Part]fleet.Impairment
+	mu      sync.Mutex // guards the fields below
+	found   map[fleet.Part]fleet.Impairment
+	checked map[fleet.Part]bool // parts that were checked at least once
 }
 
 // NewMonitor makes a Monitor. It checks nothing before Run is called.
 func NewMonitor(log *slog.Logger, checks ...Check) *Monitor {
-	return &Monitor{log: log.With(logkey.Component, "health"), checks: checks, found: map[fleet.Part]fleet.Impairment{}}
+	return &Monitor{log: log.With(logkey.Component, "health"), checks: checks, found: map[fleet.Part]fleet.Impairment{},
+		checked: map[fleet.Part]bool{}}
 }
 
 // Run checks every part again and again until ctx ends. A check that hangs does not delay the others.
@@ -79,6 +81,7 @@ func (h *Monitor) ask(ctx context.Context, c Check) *fleet.Impairment {
 func (h *Monitor) note(part fleet.Part, now *fleet.Impairment) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.checked[part] = true
 	before, impaired := h.found[part]
 	switch {
 	case now == nil && impaired:
@@ -102,6 +105,13 @@ func (h *Monitor) Impairments() []fleet.Impairment {
 		all = append(all, h.found[part])
 	}
 	return all
+}
+
+// HasChecked reports whether every part was checked at least once.
+func (h *Monitor) HasChecked() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.checked) == len(h.checks)
 }
 
 // Blocking returns the impairment of a part without which the service cannot work. Its cause is only logged, because

@@ -16,9 +16,6 @@ const (
 	sendersAtOnce = 4    // messages that are sent to one receiver at the same time; never two about the same device
 	window        = 2000 // messages for one receiver that are held in memory
 	sendLimit     = 30 * time.Second
-	rejectedLife  = 24 * time.Hour // how long a message is retried that the receiver refuses
-	rejectedFirst = time.Minute
-	rejectedMost  = time.Hour
 	failedFirst   = time.Second
 	failedMost    = 5 * time.Minute
 )
@@ -26,19 +23,19 @@ const (
 // delivery sends the messages of one receiver. One goroutine (run) owns it; senders report their outcome to that
 // goroutine.
 type delivery struct {
-	name   string
-	sender Sender
-	store  Store
-	log    *slog.Logger
-	wake   chan struct{}
+	name    string
+	channel string // DefaultChannel for the receivers of flags and settings, else the name
+	sender  Sender
+	store   Store
+	log     *slog.Logger
+	wake    chan struct{}
 
 	// Only the goroutine of run uses the fields from here to mu.
 	queue   []Entry // the oldest waiting messages, in order
 	after   int64   // sequence number of the last message that was read from the store
 	allRead bool    // the store holds no further messages
-	busy    map[fleet.DeviceID]bool
-	parked  map[fleet.DeviceID]*parking // devices whose next message the receiver refused
-	rest    backoff                     // the pause after an attempt that failed because of the receiver
+	busy    map[lane]bool
+	rest    backoff // the pause after an attempt that failed because of the receiver
 	until   time.Time
 
 	mu      sync.Mutex // guards the fields below
@@ -47,9 +44,14 @@ type delivery struct {
 	since   time.Time
 }
 
-type parking struct {
-	backoff
-	since, until time.Time
+// lane is what messages are about that arrive in order: a device, or what a route groups.
+type lane string
+
+func laneOf(m Message) lane {
+	if m.Group == nil && m.DeviceID != "" {
+		return lane(m.DeviceID)
+	}
+	return lane(m.ProblemID)
 }
 
 // outcome is the result of one attempt to send.
@@ -59,8 +61,12 @@ type outcome struct {
 }
 
 func newDelivery(s Sender, store Store, log *slog.Logger) *delivery {
-	return &delivery{name: s.Name(), sender: s, store: store, log: log.With(logkey.Address, s.Name()),
-		wake: make(chan struct{}, 1), busy: map[fleet.DeviceID]bool{}, parked: map[fleet.DeviceID]*parking{},
+	channel := fleet.DefaultChannel
+	if _, isChannel := s.(channelSender); isChannel {
+		channel = s.Name()
+	}
+	return &delivery{name: s.Name(), channel: channel, sender: s, store: store,
+		log: log.With(logkey.Address, s.Name()), wake: make(chan struct{}, 1), busy: map[lane]bool{},
 		rest: backoff{first: failedFirst, most: failedMost}}
 }
 
@@ -103,11 +109,14 @@ func (d *delivery) run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		again := d.fill(ctx)
 		for _, entry := range d.ready(time.Now()) {
-			d.busy[entry.Notice.DeviceID] = true
+			d.busy[laneOf(entry.Notice)] = true
 			sending.Go(func() {
 				err := d.send(ctx, entry.Notice)
-				if err == nil {
-					err = d.strike(ctx, entry)
+				d.logAnswer(ctx, entry.Notice, err)
+				if isFinal(err) {
+					if failed := d.strike(ctx, entry); failed != nil {
+						err = failed
+					}
 				}
 				select {
 				case done <- outcome{entry, err}:
@@ -163,17 +172,14 @@ func (d *delivery) ready(now time.Time) []Entry {
 		return nil
 	}
 	var picked []Entry
-	passed := map[fleet.DeviceID]bool{} // devices with an earlier message in the queue
+	passed := map[lane]bool{} // those with an earlier message in the queue
 	for _, entry := range d.queue {
 		if len(picked) >= room {
 			break
 		}
-		device := entry.Notice.DeviceID
-		if passed[device] || d.busy[device] {
-			continue
-		}
-		passed[device] = true
-		if p := d.parked[device]; p == nil || !now.Before(p.until) {
+		about := laneOf(entry.Notice)
+		if !passed[about] && !d.busy[about] {
+			passed[about] = true
 			picked = append(picked, entry)
 		}
 	}
@@ -185,13 +191,7 @@ func (d *delivery) nextTry(now time.Time) time.Duration {
 	if now.Before(d.until) {
 		return d.until.Sub(now)
 	}
-	next := noHurry
-	for device, p := range d.parked {
-		if pause := p.until.Sub(now); !d.busy[device] && pause > 0 {
-			next = min(next, pause)
-		}
-	}
-	return next
+	return noHurry
 }
 
 func (d *delivery) send(ctx context.Context, m Message) error {
@@ -217,16 +217,16 @@ func (d *delivery) strike(ctx context.Context, entry Entry) error {
 
 // recordOutcome updates the state of the delivery after an attempt.
 func (d *delivery) recordOutcome(ctx context.Context, o outcome, now time.Time) {
-	device := o.entry.Notice.DeviceID
-	delete(d.busy, device)
+	delete(d.busy, laneOf(o.entry.Notice))
 	var rejected *RejectedError
 	switch {
 	case o.err == nil:
 		d.recovered()
 		d.drop(o.entry)
 	case errors.As(o.err, &rejected):
-		d.recovered()
-		d.park(ctx, o.entry, rejected, now)
+		d.rest.failures, d.until = 0, time.Time{}
+		d.drop(o.entry)
+		d.fail("a message was given up", o.err)
 	default:
 		pause := d.rest.next()
 		var later *LaterError
@@ -234,35 +234,43 @@ func (d *delivery) recordOutcome(ctx context.Context, o outcome, now time.Time) 
 			pause = max(min(later.After, failedMost), pause)
 		}
 		d.until = now.Add(pause)
-		d.fail("the receiver cannot be told", o.err)
+		d.fail(notTold, o.err)
 	}
 }
 
-// park delays the messages about a device because the receiver refuses the first of them. After a day (rejectedLife)
-// park gives that message up.
-func (d *delivery) park(ctx context.Context, entry Entry, why *RejectedError, now time.Time) {
-	device := entry.Notice.DeviceID
-	p := d.parked[device]
-	if p == nil {
-		p = &parking{backoff: backoff{first: rejectedFirst, most: rejectedMost}, since: now}
-		d.parked[device] = p
-		d.log.Warn("a message is refused", slog.Any(logkey.Device, device), logkey.Err(why))
-	}
-	p.until = now.Add(p.next())
-	if now.Sub(p.since) < rejectedLife {
-		return
-	}
-	d.log.Error("a message is given up: the receiver refused it for a day", slog.Any(logkey.Device, device),
-		logkey.Err(why))
-	if err := d.store.Delivered(ctx, d.name, entry.Sequence); err != nil {
-		return // The message is sent and refused once more, and then removed.
-	}
-	d.drop(entry)
+// isFinal reports whether the message is not sent again: the receiver accepted or refused it.
+func isFinal(err error) bool {
+	var rejected *RejectedError
+	return err == nil || errors.As(err, &rejected)
 }
+
+// logAnswer adds what the receiver answered to the log of the channel. A receiver that goes on failing in the same way
+// is logged once.
+func (d *delivery) logAnswer(ctx context.Context, m Message, err error) {
+	entry := fleet.Delivery{At: time.Now(), NoticeID: m.ID, Type: m.Type, Summary: headline(m), Accepted: err == nil,
+		Answer: "accepted"}
+	if err != nil {
+		entry.Answer = answerOf(err)
+		d.mu.Lock()
+		again := !isFinal(err) && d.trouble == notTold+": "+err.Error()
+		d.mu.Unlock()
+		if again || ctx.Err() != nil {
+			return
+		}
+	}
+	if d.channel == fleet.DefaultChannel {
+		entry.Answer = d.name + ": " + entry.Answer
+	}
+	if err := d.store.LogDelivery(ctx, d.channel, entry); err != nil && ctx.Err() == nil {
+		d.log.Warn("an answer is not in the log of the channel", logkey.Err(err))
+	}
+}
+
+// notTold begins the text about a receiver that does not work.
+const notTold = "the receiver cannot be told"
 
 // drop removes a message from memory after it was removed from the outbox.
 func (d *delivery) drop(entry Entry) {
-	delete(d.parked, entry.Notice.DeviceID)
 	for i := range d.queue {
 		if d.queue[i].Sequence == entry.Sequence {
 			d.queue = append(d.queue[:i], d.queue[i+1:]...)

@@ -60,13 +60,16 @@ type disk struct {
 	problems map[Key]Problem
 	outbox   map[string][]Entry
 	sequence int64
+	groups   map[fleet.ToldGroupKey]fleet.ToldGroup
+	log      map[string][]fleet.Delivery
 	history  []Message // all that was ever announced, in order
 	before   func(op string) error
 	after    func(op string) error
 }
 
 func newDisk() *disk {
-	return &disk{problems: map[Key]Problem{}, outbox: map[string][]Entry{}}
+	return &disk{problems: map[Key]Problem{}, outbox: map[string][]Entry{},
+		groups: map[fleet.ToldGroupKey]fleet.ToldGroup{}, log: map[string][]fleet.Delivery{}}
 }
 
 func (d *disk) do(ctx context.Context, op string, change func()) error {
@@ -103,6 +106,18 @@ func (d *disk) Announce(ctx context.Context, c Change) error {
 		}
 		for _, p := range c.Open {
 			d.problems[p.ProblemKey] = p
+		}
+		for _, k := range c.Forget {
+			delete(d.groups, k)
+		}
+		for _, g := range c.Tell {
+			d.groups[g.ToldGroupKey] = g
+		}
+		for _, p := range c.Posts {
+			for _, r := range p.Receivers {
+				d.sequence++
+				d.outbox[r] = append(d.outbox[r], Entry{Sequence: d.sequence, Notice: p.Notice})
+			}
 		}
 		for _, m := range c.Notices {
 			d.history = append(d.history, m)
@@ -145,6 +160,19 @@ func (d *disk) Waiting(ctx context.Context) (map[string]int, error) {
 
 func (d *disk) Discard(ctx context.Context, receiver string) error {
 	return d.do(ctx, "discard", func() { delete(d.outbox, receiver) })
+}
+
+func (d *disk) ToldGroups(ctx context.Context) (all []fleet.ToldGroup, err error) {
+	err = d.do(ctx, "groups", func() {
+		for _, g := range d.groups {
+			all = append(all, g)
+		}
+	})
+	return all, err
+}
+
+func (d *disk) LogDelivery(ctx context.Context, channel string, entry fleet.Delivery) error {
+	return d.do(ctx, "log", func() { d.log[channel] = append(d.log[channel], entry) })
 }
 
 func (d *disk) announced() []Message {

@@ -229,12 +229,35 @@ var words = map[Kind]string{
 	fleet.WaitContended:        "is set back again and again by somebody else",
 	fleet.WaitBroughtBack:      "had a revoked device brought back",
 	fleet.WaitUnstable:         "gets another configuration each time",
+	fleet.WaitEnrollment:       "asks to be accepted",
+	fleet.WaitRolloutHalted:    "is halted",
+	fleet.WaitRolloutApproval:  "waits for approval",
+	fleet.WaitImpairment:       "does not work as it should",
 }
 
 func subject(m Message) string {
-	if m.Type == fleet.NoticeTrial {
-		return "[Muster] Trial: this address is told of problems"
+	text := "[Muster] " + headline(m)
+	if short := []rune(text); len(short) > maxSubject {
+		return string(short[:maxSubject-1]) + "…"
 	}
+	return text
+}
+
+// headline says in one line what a message is about.
+func headline(m Message) string {
+	switch {
+	case m.Type == fleet.NoticeTrial:
+		return "Trial: this address is told of problems"
+	case m.Group != nil:
+		return oneLine(m.Group.Summary)
+	case m.Type == fleet.NoticeResolved:
+		return oneLine("Resolved: " + sentence(m))
+	}
+	return oneLine(sentence(m))
+}
+
+// sentence says what is wrong with one device, folder or other thing.
+func sentence(m Message) string {
 	what, problem := name(m), words[m.Kind]
 	switch {
 	case m.Folder != "":
@@ -242,17 +265,13 @@ func subject(m Message) string {
 	case m.Kind == fleet.WaitDiskNearlyFull:
 		problem = "has a disk that is nearly full"
 	}
-	text := fmt.Sprintf("[Muster] %s %s", what, problem)
-	if m.Type == fleet.NoticeResolved {
-		text = fmt.Sprintf("[Muster] Resolved: %s %s", what, problem)
-	}
-	if short := []rune(oneLine(text)); len(short) > maxSubject {
-		return string(short[:maxSubject-1]) + "…"
-	}
-	return oneLine(text)
+	return what + " " + problem
 }
 
 func name(m Message) string {
+	if m.DeviceID == "" {
+		return m.Subject
+	}
 	if strings.TrimSpace(m.Label) == "" {
 		return m.DeviceID.Short()
 	}
@@ -266,18 +285,30 @@ func letterBody(m Message) string {
 			fmt.Fprintf(&b, "%-9s %s\n", title+":", oneLine(text))
 		}
 	}
-	if m.Type != fleet.NoticeTrial {
+	if m.DeviceID != "" {
 		line("Device", m.DeviceID.Name(m.Label))
 	}
+	line("Of", m.Subject)
 	line("Folder", m.Folder)
-	line("Problem", words[m.Kind])
+	if m.Group != nil && m.Group.Count != 1 {
+		line("Problem", m.Group.Summary)
+	} else {
+		line("Problem", words[m.Kind])
+	}
 	line("Reason", m.Reason)
 	line("Next", m.Next)
 	line("Since", m.Since.UTC().Format(time.RFC1123))
 	if m.Type == fleet.NoticeResolved {
 		line("Resolved", m.At.UTC().Format(time.RFC1123))
 	}
+	line("Page", m.Link)
 	line("Message", m.ID)
+	if m.Group != nil && m.Group.Count > 1 && m.Type == fleet.NoticeProblem {
+		b.WriteString("\n")
+		for _, text := range problemLines(m.Group, len(m.Group.Problems)) {
+			b.WriteString(text + "\n")
+		}
+	}
 	return b.String()
 }
 

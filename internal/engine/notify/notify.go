@@ -1,8 +1,9 @@
 // Package notify sends messages about problems. When a device or a folder is unreachable, in trouble, failed, held,
 // contended or unstable for longer than a set time, every receiver gets one message, and a second one when the problem
-// is over. A message is stored before it is sent and until the receiver has accepted it. So each message arrives at
-// least once, messages about one device arrive in order, and a repeated message has the same ID. Package health
-// decides what a problem is; package view holds the current problems.
+// is over. Routes send problems to channels instead, in one message for all of one kind. A message is stored before it
+// is sent and until the receiver has accepted it. So each message arrives at least once, messages about one device
+// arrive in order, and a repeated message has the same ID. Package health decides what a problem is; package view
+// holds the current problems.
 package notify
 
 import (
@@ -58,6 +59,10 @@ type Store interface {
 	Waiting(ctx context.Context) (map[string]int, error)
 	// Discard removes all messages of a receiver.
 	Discard(ctx context.Context, receiver string) error
+	// ToldGroups returns the groups that channels were told of and that are not over, as Announce stored them.
+	ToldGroups(ctx context.Context) ([]fleet.ToldGroup, error)
+	// LogDelivery adds an entry to the log of a channel.
+	LogDelivery(ctx context.Context, channel string, d fleet.Delivery) error
 }
 
 // Options say who gets messages about which problems.
@@ -79,9 +84,14 @@ type Notifier struct {
 	mu         sync.Mutex  // guards the fields below
 	deliveries []*delivery // Only Run changes it, between two rounds, and the goroutines of a round may read it.
 	now, next  receivers   // whom Run tells, and whom it is to tell; Run changes now likewise
+	rules      rules
 	problems   map[Key]*tracked
 	full       bool // The outbox of a receiver is full, and this was logged.
 	unsure     bool // The last write to the store failed, so problems must be read from the store again.
+
+	// Only the goroutine that handles reports uses the fields below.
+	told  map[fleet.ToldGroupKey]fleet.ToldGroup
+	began map[fleet.ToldGroupKey]time.Time // groups that wait for more problems before they are told
 }
 
 // New makes a notifier. It starts no goroutine.
@@ -96,7 +106,8 @@ func New(o Options) *Notifier {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	n := &Notifier{o: o, log: o.Log.With(logkey.Component, "notify"), problems: map[Key]*tracked{},
-		changed: make(chan struct{}, 1)}
+		changed: make(chan struct{}, 1), told: map[fleet.ToldGroupKey]fleet.ToldGroup{},
+		began: map[fleet.ToldGroupKey]time.Time{}}
 	n.next = receivers{senders: o.Senders, after: o.After, every: o.Every}
 	n.adoptNext()
 	return n
@@ -191,6 +202,10 @@ func (n *Notifier) loadOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	groups, err := n.o.Store.ToldGroups(ctx)
+	if err != nil {
+		return err
+	}
 	waiting, err := n.recount(ctx)
 	if err != nil {
 		return err
@@ -204,6 +219,10 @@ func (n *Notifier) loadOnce(ctx context.Context) error {
 		if err := n.o.Store.Discard(ctx, gone); err != nil {
 			return err
 		}
+	}
+	n.told = map[fleet.ToldGroupKey]fleet.ToldGroup{}
+	for _, g := range groups {
+		n.told[g.ToldGroupKey] = g
 	}
 	n.adopt(open)
 	return nil

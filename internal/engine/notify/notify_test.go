@@ -235,26 +235,39 @@ func TestAReceiverThatAsksForTimeGetsIt(t *testing.T) {
 	})
 }
 
-func TestARefusedMessageHoldsUpItsDeviceOnlyAndNotForEver(t *testing.T) {
+func TestARefusedMessageIsShownAtOnceAndHoldsUpNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, d, r := newSource(), newDisk(), newReceiver("r")
 		bad, good := Key{Device: deviceID("a"), Kind: fleet.WaitFailed},
 			Key{Device: deviceID("b"), Kind: fleet.WaitFailed}
 		r.refuse = func(m Message) error {
 			if m.DeviceID == bad.Device && m.Type == fleet.NoticeProblem {
-				return &RejectedError{Reason: "it answers 422"}
+				return &RejectedError{Reason: "it answers 422", Answer: "no such field"}
 			}
 			return nil
 		}
-		start(t, Options{Source: s, Store: d, Senders: []Sender{r}, After: time.Minute})
+		n, _ := start(t, Options{Source: s, Store: d, Senders: []Sender{r}, After: time.Minute})
 		s.begin(bad)
-		s.begin(good)
 		pass(2 * time.Minute)
+		got := n.Receivers()[0]
+		if got.Waiting != 0 || got.Trouble != "a message was given up: the receiver refuses the message: it answers 422" {
+			t.Errorf("the receiver: %+v", got)
+		}
+		log := d.log[fleet.DefaultChannel]
+		if len(log) != 1 || log[0].Accepted ||
+			log[0].Answer != "r: the receiver refuses the message: it answers 422: no such field" {
+			t.Errorf("the log: %+v", log)
+		}
+		s.begin(good)
 		s.end(bad)
-		pass(20 * time.Hour)
-		expect(t, r.messages(), "problem failed "+good.Device.Short())
-		pass(6 * time.Hour)
-		expect(t, r.messages(), "problem failed "+good.Device.Short(), "resolved failed "+bad.Device.Short())
+		pass(2 * time.Minute)
+		expect(t, r.messages(), "resolved failed "+bad.Device.Short(), "problem failed "+good.Device.Short())
+		if tries := len(r.attempts()); tries != 3 {
+			t.Errorf("%d attempts", tries)
+		}
+		if got := n.Receivers()[0]; got != (fleet.Receiver{Name: "r"}) {
+			t.Errorf("afterwards: %+v", got)
+		}
 	})
 }
 

@@ -17,6 +17,8 @@ type receivers struct {
 // for others are dropped, unless the settings are unsure.
 func (n *Notifier) SetReceivers(s Settings, refuse RefuseIP) error {
 	n.mu.Lock()
+	n.rules = rules{routes: s.Routes, silences: s.Silences, public: s.Public} // They delay no message.
+	s.Routes, s.Silences = nil, nil
 	same := reflect.DeepEqual(n.next.settings, s)
 	n.mu.Unlock()
 	if same {

@@ -21,8 +21,13 @@ type Settings struct {
 	SMTPPassword fleet.Secret
 	SMTPTLS      MailTLS
 
+	Channels []fleet.Channel // receivers that administrators named while the server ran
+	Routes   []fleet.Route
+	Silences []fleet.Silence
+	Public   string // URL of the server for people; "": messages have no links
+
 	// A webhook or mail server may be on this machine or one of its links, because the machine names it.
-	LocalWebhooks, LocalMail bool
+	LocalWebhooks, LocalMail, LocalChannels bool
 	// Unsure means that receivers may be missing. The messages that wait for others are kept.
 	Unsure bool
 }
@@ -57,18 +62,29 @@ func (o Settings) Senders(refuse RefuseIP) ([]Sender, error) {
 		all = append(all, webhook)
 	}
 	for _, to := range o.MailTo {
-		options := MailOptions{To: to, From: o.MailFrom, Server: o.SMTP, User: o.SMTPUser, Password: o.SMTPPassword,
-			TLS: o.SMTPTLS}
-		if !o.LocalMail {
-			options.Refuse = refuse
-		}
-		mail, err := NewMail(options)
+		mail, err := NewMail(o.mailTo(to, refuse))
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, mail)
 	}
+	for _, channel := range o.Channels {
+		sender, err := o.Sender(channel, refuse)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, sender)
+	}
 	return all, differentNames(all)
+}
+
+func (o Settings) mailTo(to string, refuse RefuseIP) MailOptions {
+	options := MailOptions{To: to, From: o.MailFrom, Server: o.SMTP, User: o.SMTPUser, Password: o.SMTPPassword,
+		TLS: o.SMTPTLS}
+	if !o.LocalMail {
+		options.Refuse = refuse
+	}
+	return options
 }
 
 func differentNames(senders []Sender) error {

@@ -2,7 +2,6 @@ package notify
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"sync"
@@ -21,9 +20,7 @@ func Try(ctx context.Context, senders []Sender) error {
 	var sending sync.WaitGroup
 	for i, sender := range senders {
 		sending.Go(func() {
-			id := rand.Text()
-			failures[i] = sender.Send(ctx, Message{ID: id, ProblemID: id, Type: fleet.NoticeTrial, Since: now, At: now,
-				Reason: "somebody tries whether this receiver is told of problems; nothing is wrong"})
+			failures[i] = sender.Send(ctx, trial(now))
 		})
 	}
 	sending.Wait()
@@ -38,4 +35,18 @@ func Try(ctx context.Context, senders []Sender) error {
 			Hint:    "Mend the receiver, or correct the setting."}
 	}
 	return nil
+}
+
+// TryOne sends a message of trial to a receiver once, and returns the answer.
+func TryOne(ctx context.Context, sender Sender) fleet.Delivery {
+	ctx, cancel := context.WithTimeout(ctx, sendLimit)
+	defer cancel()
+	m := trial(time.Now().UTC())
+	err := sender.Send(ctx, m)
+	tried := fleet.Delivery{At: m.At, NoticeID: m.ID, Type: m.Type, Summary: headline(m), Accepted: err == nil,
+		Answer: "accepted"}
+	if err != nil {
+		tried.Answer = answerOf(err)
+	}
+	return tried
 }

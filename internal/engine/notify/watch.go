@@ -68,7 +68,7 @@ func (n *Notifier) look(ctx context.Context) error {
 		}
 		due, over = due[some:], over[others:]
 	}
-	return nil
+	return n.tellGroups(ctx, now)
 }
 
 // compare returns the problems that must be announced and those that are over, in a fixed order.
@@ -93,7 +93,7 @@ func (n *Notifier) compare(report Report, now time.Time) (due []*tracked, over [
 			t.began = c.Since
 		}
 		t.latest = c
-		if t.announced == nil && now.Sub(t.began) >= n.now.after {
+		if t.announced == nil && now.Sub(t.began) >= n.now.after && !n.rules.silenced(c, now) {
 			due = append(due, t)
 		}
 	}
@@ -112,21 +112,27 @@ func (n *Notifier) compare(report Report, now time.Time) (due []*tracked, over [
 }
 
 func compareKeys(a, b Key) int {
-	return cmp.Or(cmp.Compare(a.Device, b.Device), cmp.Compare(a.Folder, b.Folder), cmp.Compare(a.Kind, b.Kind))
+	return cmp.Or(cmp.Compare(a.Device, b.Device), cmp.Compare(a.Folder, b.Folder), cmp.Compare(a.Kind, b.Kind),
+		cmp.Compare(a.Subject, b.Subject))
 }
 
 // announce stores messages together with the state of their problems. Only then does it wake the deliveries.
 func (n *Notifier) announce(ctx context.Context, due []*tracked, over []Problem, now time.Time) error {
+	n.mu.Lock()
+	rules := n.rules
+	n.mu.Unlock()
 	var change Change
 	for _, d := range n.deliveries {
-		change.Receivers = append(change.Receivers, d.name)
+		if d.channel == fleet.DefaultChannel && !rules.routesDefault() {
+			change.Receivers = append(change.Receivers, d.name)
+		}
 	}
 	for _, p := range over {
 		change.Close = append(change.Close, p.ProblemKey)
-		change.Notices = append(change.Notices, closing(p, now))
+		change.Notices = append(change.Notices, closing(p, rules.public, now))
 	}
 	for _, t := range due {
-		message, problem := opening(t.latest, t.began, now)
+		message, problem := opening(t.latest, t.began, rules.public, now)
 		change.Open = append(change.Open, problem)
 		change.Notices = append(change.Notices, message)
 	}
@@ -145,7 +151,9 @@ func (n *Notifier) announce(ctx context.Context, due []*tracked, over []Problem,
 	}
 	n.mu.Unlock()
 	for _, d := range n.deliveries {
-		d.more(len(change.Notices))
+		if slices.Contains(change.Receivers, d.name) {
+			d.more(len(change.Notices))
+		}
 	}
 	return nil
 }

@@ -30,16 +30,18 @@ const (
 	webhookLimit   = 20 * time.Second
 	maxReplyBytes  = 64 << 10
 	maxReplyHeader = 64 << 10
+	maxShownReply  = 200      // bytes of an answer that people are shown
 	secretPrefix   = "whsec_" // prefix of a secret in base64
 )
 
 // Webhook sends messages by HTTP POST.
 type Webhook struct {
-	url    string
-	name   string
-	secret []byte // nil: messages are not signed
-	client *http.Client
-	now    func() time.Time
+	url     string
+	name    string
+	secret  []byte   // nil: messages are not signed
+	secrets []string // texts of URL and secret, which no answer shows
+	client  *http.Client
+	now     func() time.Time
 }
 
 // NewWebhook makes a sender for a URL. With a secret it signs the messages. The key is the text of the secret, or,
@@ -56,6 +58,7 @@ func NewWebhook(address string, secret fleet.Secret) (*Webhook, error) {
 	digest := sha256.Sum256([]byte(address))
 	return &Webhook{
 		url: address, name: fmt.Sprintf("%s#%x", u.Host, digest[:4]), secret: key, now: time.Now,
+		secrets: secretsOf(u, secret.Reveal()),
 		client: &http.Client{
 			Timeout: webhookLimit,
 			Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, MaxResponseHeaderBytes: maxReplyHeader,
@@ -91,21 +94,37 @@ func (w *Webhook) Send(ctx context.Context, m Message) error {
 	if err != nil {
 		return err
 	}
+	_, err = w.post(ctx, body, func(header http.Header) { w.sign(header, m.ID, body) })
+	return err
+}
+
+// post sends a body, and returns the beginning of the answer.
+func (w *Webhook) post(ctx context.Context, body []byte, set func(http.Header)) (said string, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url, bytes.NewReader(body))
 	if err != nil {
-		return err
+		return "", err
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", "muster")
-	w.sign(request.Header, m.ID, body)
+	set(request.Header)
 	answer, err := w.client.Do(request)
 	if err != nil {
-		return withoutURL(err)
+		return "", withoutURL(err)
 	}
 	defer answer.Body.Close()
 	// A body that was read to its end lets the connection be reused.
-	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, maxReplyBytes))
-	return judge(answer, w.now())
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxReplyBytes))
+	said = w.said(text)
+	return said, judge(answer, said, w.now())
+}
+
+// said returns the beginning of an answer in one line, without secrets.
+func (w *Webhook) said(body []byte) string {
+	text := withoutSecrets(oneLine(strings.ToValidUTF8(string(body), "")), w.secrets)
+	if len(text) > maxShownReply {
+		text = strings.ToValidUTF8(text[:maxShownReply], "") + "…"
+	}
+	return strings.TrimSpace(text)
 }
 
 func (w *Webhook) sign(header http.Header, id string, body []byte) {
@@ -122,17 +141,17 @@ func (w *Webhook) sign(header http.Header, id string, body []byte) {
 }
 
 // judge says what an answer means: the receiver accepted the message (nil), refuses this message, or does not work.
-func judge(answer *http.Response, now time.Time) error {
+func judge(answer *http.Response, said string, now time.Time) error {
 	switch status := answer.StatusCode; {
 	case status >= 200 && status < 300:
 		return nil
 	case status == http.StatusBadRequest, status == http.StatusConflict, status == http.StatusRequestEntityTooLarge,
 		status == http.StatusUnprocessableEntity:
-		return &RejectedError{Reason: fmt.Sprintf("it answers %d", status)}
+		return &RejectedError{Reason: fmt.Sprintf("it answers %d", status), Answer: said}
 	case status >= 300 && status < 400:
 		return fmt.Errorf("it answers %d, a redirect, which is not followed", status)
 	default:
-		err := fmt.Errorf("it answers %d", status)
+		err := &AnswerError{Reason: fmt.Sprintf("it answers %d", status), Answer: said}
 		if after := retryAfter(answer.Header.Get("Retry-After"), now); after > 0 {
 			return &LaterError{After: after, Err: err}
 		}

@@ -70,7 +70,7 @@ var configurationCauses = []fleet.WaitCause{
 func (v *View) conditions(ctx context.Context, row *Row) (found []fleet.Condition) {
 	for _, cause := range row.Waits {
 		c := fleet.Condition{ProblemKey: fleet.ProblemKey{Device: row.Device.ID, Kind: cause}, Label: row.Device.Label,
-			Reason: row.State.Reason, Next: row.State.Next}
+			Tags: row.Device.Tags, Reason: row.State.Reason, Next: row.State.Next}
 		switch {
 		case cause == fleet.WaitPendingDevice, cause == fleet.WaitPendingFolder, cause.OfFolder():
 			continue
@@ -92,7 +92,7 @@ func (v *View) conditions(ctx context.Context, row *Row) (found []fleet.Conditio
 		text := fleet.WaitTexts[trouble.Cause]
 		found = append(found, fleet.Condition{
 			ProblemKey: fleet.ProblemKey{Device: row.Device.ID, Folder: trouble.Folder, Kind: trouble.Cause},
-			Label:      row.Device.Label, Since: trouble.Since,
+			Label:      row.Device.Label, Tags: row.Device.Tags, Since: trouble.Since,
 			Reason: cmp.Or(reason, text.Reason), Next: cmp.Or(next, text.Next),
 		})
 	}

@@ -243,6 +243,15 @@ export const queries = {
     question(["plan", "revocation", device], (signal) =>
       api.POST("/api/v1/plan", { body: { revocations: { added: [{ device }] } }, signal }),
     ),
+  channels: () => question(["channels"], (signal) => api.GET("/api/v1/channels", { signal }), { refetchInterval: 15_000 }),
+  deliveries: (channel: string) =>
+    question(
+      ["channels", channel, "deliveries"],
+      (signal) => api.GET("/api/v1/channels/{channel}/deliveries", at(signal, { channel })),
+      { refetchInterval: 15_000 },
+    ),
+  routes: () => question(["routes"], (signal) => api.GET("/api/v1/routes", { signal })),
+  silences: () => question(["silences"], (signal) => api.GET("/api/v1/silences", { signal }), { refetchInterval: 15_000 }),
   enrollKeys: () => question(["enroll-keys"], (signal) => api.GET("/api/v1/enroll-keys", { signal })),
   tagProtection: (tag: string) =>
     question(["tags", tag, "protection"], (signal) => api.GET("/api/v1/tags/{tag}/protection", at(signal, { tag }))),

@@ -26,6 +26,9 @@ const placeOf: Record<Subject["subject"], (id: string) => string> = {
   tokens: () => "/settings?tab=tokens",
   enrollKeys: () => "/settings?tab=enrolment",
   enrollments: () => "/waiting",
+  channels: () => "/settings?tab=notifications",
+  routes: () => "/settings?tab=notifications",
+  silences: () => "/settings?tab=notifications",
 };
 
 function deviceAt(id: string, tab = ""): string {

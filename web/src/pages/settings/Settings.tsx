@@ -12,6 +12,7 @@ const People = lazy(() => import("./People"));
 const Tokens = lazy(() => import("./Tokens"));
 const Secrets = lazy(() => import("./Secrets"));
 const Enrolment = lazy(() => import("./Enrolment"));
+const Notifications = lazy(() => import("./Notifications"));
 const Server = lazy(() => import("./Server"));
 
 const tabs = {
@@ -22,6 +23,7 @@ const tabs = {
   tokens: "Tokens",
   enrolment: "Enrolment",
   secrets: "Secrets",
+  notifications: "Notifications",
   server: "Server",
 };
 
@@ -49,6 +51,7 @@ export default function Settings() {
             {tab === "tokens" && <Tokens />}
             {tab === "enrolment" && <Enrolment />}
             {tab === "secrets" && <Secrets />}
+            {tab === "notifications" && <Notifications />}
             {tab === "server" && <Server />}
           </Suspense>
         </Tabs.Panel>

@@ -15,6 +15,7 @@ import { Ago, Chip, Command, Faint, Muted, Prose, Strong, Text, To } from "../..
 import { UndoEffect, undo } from "../rollouts/UndoEffect";
 import { Sentences } from "../whatif/Sentences";
 import { Answering, HeldChanges } from "./Held";
+import { Silence } from "./Silence";
 import { afterAnswer, commandOf, requestsOf, titles, verbOf } from "./waiting";
 import { wholeGroup } from "./whole";
 
@@ -35,6 +36,10 @@ export function Group({ group }: { group: WaitingGroup }) {
         <Row>
           {group.cause === "enrollment" && <To href="/settings?tab=enrolment">With label and tags</To>}
           {group.rollout > 0 && <To href={`/rollouts/${group.rollout}`}>{`Rollout ${group.rollout}`}</To>}
+          <Silence
+            cause={group.cause}
+            {...(group.deviceCount > 0 && group.cause !== "enrollment" && { devices: () => devicesOf(group) })}
+          />
           {[...group.actions].reverse().map((action) => (
             <Solve key={verbOf(action)} group={group} action={action} first={action === group.actions[0]} />
           ))}
@@ -69,6 +74,11 @@ export function Group({ group }: { group: WaitingGroup }) {
       </Stack>
     </Panel>
   );
+}
+
+async function devicesOf(group: WaitingGroup): Promise<string[]> {
+  const { devices } = group.deviceCount > group.devices.length ? await wholeGroup(group.id) : group;
+  return devices.map(({ deviceID }) => deviceID);
 }
 
 const buttonsOf = ({ actions }: WaitingGroup) => actions.map((one) => ({ command: one.command, verb: verbOf(one) }));

@@ -3,6 +3,7 @@ import { brief, count, sentence, shortID } from "../../ui/format";
 import { Panel, Row, Rows, Stack } from "../../ui/layout";
 import { State, type Tone } from "../../ui/state";
 import { Ago, Chip, Faint, Muted, Prose, Text, To } from "../../ui/text";
+import { Silence } from "./Silence";
 import { byCount, headline, type Trouble } from "./troubles";
 
 const mostTags = 4;
@@ -43,6 +44,7 @@ function OneTrouble({ trouble }: { trouble: Trouble }) {
           .map(([tag, n]) => (
             <Chip key={tag} href={`/devices?${query}&tag=${encodeURIComponent(tag)}`}>{`${tag} ${count(n)}`}</Chip>
           ))}
+        <Silence cause={trouble.cause} tags={byCount(tags).map(([tag]) => tag)} />
       </Row>
       <Text>
         <Where trouble={trouble} />

@@ -74,6 +74,7 @@ func (a *App) fleetNouns(run sandbox.Limited) []httpapi.Noun {
 		httpapi.SettingHandlers{Settings: a.store, Limits: a.store, Stops: summaries},
 		httpapi.PolicyHandlers{Policy: a.policy, Tester: a},
 		httpapi.SecretHandlers{Secrets: a.store},
+		httpapi.SinkHandlers{Sinks: a.store, Runner: a.sinks},
 		httpapi.RevocationHandlers{Mirror: a.mirror, Certificates: a.revocations},
 		httpapi.ConsentHandlers{Consents: consents},
 		steering,

@@ -27,6 +27,7 @@ var dumpedTables = []string{
 	"device_vars", "tag_vars", "device_vars_history", "tag_vars_history",
 	"event_log", "folder_histories", "folder_figures", "folder_proofs",
 	"revocations", "settings", "revocation_proofs",
+	"sinks", "sink_cursors", "sink_refusals",
 }
 
 // Sink receives the content of a database: first the version of its tables, then each table with its rows, then the

@@ -73,6 +73,7 @@ type commands struct {
 	FolderRoots folderRootsCommand `cmd:"" help:"Show and set the directories below which templates of authors may put folders."`
 	Seal        sealCommand        `cmd:"" help:"Show and replace the key that seals the database."`
 	Setting     settingCommand     `cmd:"" help:"List, show, set and reset the server's settings, without a restart."`
+	Sink        sinkCommand        `cmd:"" help:"Send what Muster records to places outside: log stores, syslog servers, files."`
 	Secret      secretCommand      `cmd:"" help:"List, put and delete the secrets that templates use."`
 	Audit       auditCommand       `cmd:"" help:"Show who did what, export it, and prove that it was not changed."`
 	Admin       adminCommand       `cmd:"" help:"Get back in on the server's machine when the last administrator's token is lost."`

@@ -11,6 +11,7 @@ const Account = lazy(() => import("./Account"));
 const People = lazy(() => import("./People"));
 const Tokens = lazy(() => import("./Tokens"));
 const Secrets = lazy(() => import("./Secrets"));
+const Sinks = lazy(() => import("./Sinks"));
 const Enrolment = lazy(() => import("./Enrolment"));
 const Server = lazy(() => import("./Server"));
 
@@ -22,6 +23,7 @@ const tabs = {
   tokens: "Tokens",
   enrolment: "Enrolment",
   secrets: "Secrets",
+  sinks: "Sinks",
   server: "Server",
 };
 
@@ -49,6 +51,7 @@ export default function Settings() {
             {tab === "tokens" && <Tokens />}
             {tab === "enrolment" && <Enrolment />}
             {tab === "secrets" && <Secrets />}
+            {tab === "sinks" && <Sinks />}
             {tab === "server" && <Server />}
           </Suspense>
         </Tabs.Panel>

@@ -54,6 +54,7 @@ var wired = map[string][]string{
 		"internal/engine/reconcile",
 		"internal/adapter/store",
 	},
+	"internal/engine/sink":       {"internal/adapter/store"},
 	"internal/adapter/seal":      {"internal/adapter/store"},
 	"internal/adapter/store":     {"internal/adapter/discovery", "internal/engine/mirror"},
 	"internal/adapter/syncthing": {"internal/adapter/discovery", "internal/adapter/tunnel"},

@@ -19,7 +19,7 @@ type Problem struct {
 
 // ProblemSubject is what a person looks at to go on after an error.
 type ProblemSubject struct {
-	Subject string `json:"subject" enum:"api,request,devices,deviceState,devicePlan,deviceSettings,deviceTrust,revisions,templates,templateHistory,tags,folders,rollouts,orders,consents,pending,secrets,sessions,users,tokens,enrollKeys,enrollments,channels,routes,silences" doc:"What it is; request: the request itself, which only a program can mend"`
+	Subject string `json:"subject" enum:"api,request,devices,deviceState,devicePlan,deviceSettings,deviceTrust,revisions,templates,templateHistory,tags,folders,rollouts,orders,consents,pending,sinks,secrets,sessions,users,tokens,enrollKeys,enrollments,channels,routes,silences" doc:"What it is; request: the request itself, which only a program can mend"`
 	ID      string `json:"id,omitempty" doc:"Of the device or template that it belongs to; missing where that is the one that was asked about"`
 	Says    string `json:"says" doc:"What a page tells a person in the place of the hint; of the subject request also in the place of the detail"`
 }

@@ -45,6 +45,7 @@ import (
 	"muster/internal/engine/reconcile"
 	"muster/internal/engine/revocation"
 	"muster/internal/engine/rollout"
+	"muster/internal/engine/sink"
 	"muster/internal/engine/view"
 	"muster/internal/fleet"
 	"muster/internal/logkey"
@@ -139,6 +140,7 @@ type App struct {
 	view        *view.View
 	notifier    *notify.Notifier
 	telling     *policy.Telling
+	sinks       *sink.Sinks
 	people      *auth.People
 	enrolled    *enrollment.Enrollments
 	signOn      SignOn           // It comes from flags or settings, as of the start.
@@ -273,6 +275,7 @@ func (a *App) wire(ctx context.Context) error {
 	if a.notifier, err = a.newNotifier(); err != nil {
 		return err
 	}
+	a.sinks = a.newSinks()
 	a.backups = a.newBackups()
 	a.health = health.New()
 	if err := a.openSignOn(ctx); err != nil { // The monitor checks the provider.
@@ -409,6 +412,7 @@ func (a *App) start(ctx context.Context, run sandbox.Limited, handler http.Handl
 	a.life.background("orders to daemons", a.orders.Run, a.fail)
 	a.life.background("revocations", a.revocations.Run, a.fail)
 	a.life.background("notify", a.notifier.Run, a.fail)
+	a.life.background("sinks", a.sinks.Run, a.fail)
 	a.life.background("health", a.monitor.Run, a.fail)
 	a.life.background("history", a.newHistorian().Run, a.fail)
 	a.life.background("copies", a.prover.Run, a.fail)

@@ -134,6 +134,7 @@ func (a *App) checks(pool *sandbox.Pool) []health.Check {
 			_, held := a.receivers()
 			return held
 		}),
+		{Part: fleet.PartSinks, Run: a.behindSinks},
 		limited(fleet.PartCopies, func() *fleet.Impairment { return a.prover.Impairment() }),
 	}
 	if a.provider != nil {

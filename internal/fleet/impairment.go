@@ -14,13 +14,14 @@ const (
 	PartProofs      Part = "proofs"      // marks of rows in the database, which show whether another program changed them
 	PartSignOn      Part = "singleSignOn"
 	PartNotify      Part = "notifications"
+	PartSinks       Part = "sinks"  // places outside that take nothing
 	PartCopies      Part = "copies" // policies of copies that cannot be judged
 )
 
 // Parts lists all parts.
 var Parts = []Part{
 	PartDatabase, PartLock, PartWorkers, PartDescriptors, PartBackup, PartCertificate, PartProofs,
-	PartSignOn, PartNotify, PartCopies,
+	PartSignOn, PartNotify, PartSinks, PartCopies,
 }
 
 // Impairment says that a part of the service does not work properly.

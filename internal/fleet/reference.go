@@ -21,6 +21,7 @@ const (
 	SeeOrders          Subject = "orders"
 	SeeConsents        Subject = "consents"
 	SeePending         Subject = "pending"
+	SeeSinks           Subject = "sinks"
 	SeeSecrets         Subject = "secrets"
 	SeeSessions        Subject = "sessions"
 	SeeUsers           Subject = "users"

@@ -90,7 +90,8 @@ func serve() error {
 			URLs:   o.NotifyURLs,
 			Secret: fleet.NewSecret(o.NotifySecret),
 		},
-		RetryPause: o.RetryPause, IgnoresEvery: o.IgnoresEvery,
+		NotifyAllowLocal: o.NotifyAllowLocal,
+		RetryPause:       o.RetryPause, IgnoresEvery: o.IgnoresEvery,
 		TLSCert:    o.TLSCert,
 		TLSKey:     o.TLSKey,
 		AllowHosts: o.AllowHosts,
@@ -214,6 +215,7 @@ type Options struct {
 
 	DiscoveryServers    []string // none: discovery is off
 	DiscoveryAllowLocal bool
+	NotifyAllowLocal    bool // sinks may be on this machine
 
 	BackupEvery      time.Duration // 0: never
 	BackupTo         string

@@ -62,7 +62,11 @@ func (t *tx) cutAudit(due, remembered int64) (deleted int64, err error) {
 	if err != nil || !ok || t.store.loss.now() != nil {
 		return 0, err
 	}
-	due = min(due, cutLength, min(ends.LastID, remembered)-ends.FirstID)
+	taken, err := t.auditTaken()
+	if err != nil {
+		return 0, err
+	}
+	due = min(due, cutLength, min(ends.LastID, remembered)-ends.FirstID, taken-ends.FirstID+1)
 	oldest, err := collect(t.ctx, t.session, scanAudit, selectAudit+` ORDER BY id LIMIT $1`, due+1)
 	if err != nil || due < 1 {
 		return 0, err
@@ -79,6 +83,12 @@ func (t *tx) cutAudit(due, remembered int64) (deleted int64, err error) {
 	t.record("audit.cut", "", fmt.Sprintf("entries %d to %d were deleted because of their age", ends.FirstID, last.ID))
 	ends.FirstID, ends.Before = last.ID+1, last.Hash
 	return due, t.putProof(auditEnds, ends)
+}
+
+// auditTaken returns the ID of the last entry that every sink of the audit took. Later entries are not deleted.
+func (t *tx) auditTaken() (id int64, err error) {
+	err = t.session.row(t.ctx, `SELECT COALESCE(MIN(audit), 9223372036854775807) FROM sink_cursors WHERE audit >= 0`).Scan(&id)
+	return id, err
 }
 
 // follows reports whether entries are the first entries of the audit by its ends: in order, without a gap, and each

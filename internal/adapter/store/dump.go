@@ -28,6 +28,7 @@ var dumpedTables = []string{
 	"event_log", "folder_histories", "folder_figures", "folder_proofs",
 	"revocations", "settings", "revocation_proofs",
 	"told_groups", "deliveries",
+	"sinks", "sink_cursors", "sink_refusals",
 }
 
 // Sink receives the content of a database: first the version of its tables, then each table with its rows, then the

@@ -199,8 +199,11 @@ func (s *Store) LastLogged(ctx context.Context) ([]fleet.LogEntry, error) {
 // deletes at most.
 func (s *Store) ForgetLogEntries(ctx context.Context, device fleet.DeviceID, many int) (int64, error) {
 	return write(ctx, s, "forget old events", func(t *tx) (int64, error) {
-		return t.affect(`DELETE FROM event_log WHERE number IN (
-			SELECT number FROM event_log WHERE device_id = $1 ORDER BY number LIMIT CAST($2 AS BIGINT))`, string(device), many)
+		const oldest = `number IN (SELECT number FROM event_log WHERE device_id = $1 ORDER BY number LIMIT CAST($2 AS BIGINT))`
+		if err := t.countLost(`e.`+oldest, string(device), many); err != nil {
+			return 0, err
+		}
+		return t.affect(`DELETE FROM event_log WHERE `+oldest, string(device), many)
 	})
 }
 
@@ -208,10 +211,12 @@ func (s *Store) ForgetLogEntries(ctx context.Context, device fleet.DeviceID, man
 // many is how many it deletes at most.
 func (s *Store) ForgetOldLogEntries(ctx context.Context, cutoff time.Time, many int) ([]fleet.DeviceID, error) {
 	return write(ctx, s, "forget old events", func(t *tx) ([]fleet.DeviceID, error) {
+		const old = `number IN (SELECT number FROM event_log WHERE at < $1 ORDER BY at, number LIMIT CAST($2 AS BIGINT))`
+		if err := t.countLost(`e.`+old, cutoff.UnixMilli(), many); err != nil {
+			return nil, err
+		}
 		return collect(t.ctx, t.session, func(row scanner) (id fleet.DeviceID, err error) {
 			return id, row.Scan((*string)(&id))
-		}, `DELETE FROM event_log WHERE number IN (
-			SELECT number FROM event_log WHERE at < $1 ORDER BY at LIMIT CAST($2 AS BIGINT)) RETURNING device_id`,
-			cutoff.UnixMilli(), many)
+		}, `DELETE FROM event_log WHERE `+old+` RETURNING device_id`, cutoff.UnixMilli(), many)
 	})
 }

@@ -42,6 +42,11 @@ func fillMarked(ctx context.Context, t *testing.T, s *Store) {
 	}
 	ok(s.PutSetting(ctx, fleet.SettingApproval, "10%", "10%", nil))
 	ok(s.PutSetting(ctx, fleet.SettingSoak, "1m", "1m", nil))
+	for _, name := range []string{"siem", "archive"} {
+		_, _, err := s.PutSink(ctx, fleet.Sink{Name: name, Kind: fleet.SinkHTTP, Address: "https://siem.example/in",
+			Streams: []fleet.SinkStream{fleet.StreamSync}})
+		ok(err)
+	}
 	ok(stored(s, s.PutFleetMode(ctx, fleet.ModePaused)))
 	ok(stored(s, s.PutFleetMode(ctx, fleet.ModeOn)))
 	ok(s.SwitchSignOn(ctx, true, "test"))

@@ -85,6 +85,11 @@ var (
 		follows: "the default or a stricter value holds", missing: "for each the default or a stricter value holds",
 		doubt: doubtSetting}
 
+	// A forged sink would send what Muster records to a stranger.
+	sinkRows = &markedTable{name: "sinks", accept: "DELETE FROM sinks", noun: "the sink", key: []string{"name"},
+		content: []string{"body", "saved_by", "saved_at"}, follows: "nothing is sent to it",
+		missing: "nothing is sent to any sink", doubt: doubtSink}
+
 	// A forged revocation would take a device out of the fleet. A removed one would let a revoked device back in.
 	revocationRows = &markedTable{name: "revocations", noun: "the revocation of the device", key: []string{"device_id"},
 		content: []string{"label", "reason", "revoked_by", "revoked_at"}, follows: nothingWritten,
@@ -231,7 +236,7 @@ var markedTables = []*markedTable{
 	templateTagRows, deviceVarsRows, tagVarsRows, sourceRows, certificateRows, consentRows, groupConsentRows, rolloutRows,
 	generationRows, templateHistoryRows, templateTagHistoryRows, deviceTagHistoryRows, deviceVarsHistoryRows,
 	tagVarsHistoryRows, memberRows, holdRows, originRows, revocationRows, revocationProofRows, baseRows, folderPathRows,
-	sightingRows, sentRows, settingRows,
+	sightingRows, sentRows, settingRows, sinkRows,
 }
 
 // growingTables lists the marked tables that get rows with each change or rollout, or with what daemons have. They
@@ -281,6 +286,8 @@ var unmarkedTables = map[string]string{
 	"folder_histories":     "which folders have figures gives no power",
 	"folder_figures":       "numbers of folders give no power",
 	"folder_proofs":        "each is sealed for its place and tells of its time; what is decided now is proven anew",
+	"sink_cursors":         "how far a sink is gives no power; the numbers of entries show it what it did not get",
+	"sink_refusals":        "what a sink refused is only shown and gives no power",
 	"event_log":            "what happened gives no power; the audit is what is proven",
 }
 

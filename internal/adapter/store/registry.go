@@ -29,9 +29,10 @@ type contents struct {
 	sources    map[string]fleet.Source
 	// The map is replaced as a whole.
 	revocations map[fleet.DeviceID]fleet.Revocation
-	settings    fleet.StoredSettings // its map is replaced as a whole
-	observed    bool                 // Nothing is written to daemons until an admin accepts what is lost or in doubt.
-	doubts      []doubt              // how marked tables differ from what Muster wrote
+	settings    fleet.StoredSettings  // its map is replaced as a whole
+	sinks       map[string]fleet.Sink // by name; replaced as a whole
+	observed    bool                  // Nothing is written to daemons until an admin accepts what is lost or in doubt.
+	doubts      []doubt               // how marked tables differ from what Muster wrote
 }
 
 // cloned returns a copy of c. In the copy, the maps of devices, templates, modes, quiet times, folder roots, author
@@ -194,6 +195,7 @@ func (s *Store) loadBy(ctx context.Context, q querier, compared []*markedTable) 
 		s.loadDevices, s.loadTemplates, s.loadTags, s.loadModes, s.loadRoots, s.loadAuthorKeys, s.loadProtected,
 		s.loadGeneration,
 		s.loadSources, s.loadVars, s.loadRevocations, s.loadServerSettings,
+		s.loadSinks,
 	} {
 		if err := read(ctx, q, &c); err != nil {
 			return contents{}, err

@@ -42,6 +42,9 @@ func fillSealed(t *testing.T, s *Store, n int) fleet.Device {
 	if err := s.PutSetting(t.Context(), name, "value", "value", nil); err != nil {
 		t.Fatal(err)
 	}
+	must2(s.PutSink(t.Context(), fleet.Sink{Name: fmt.Sprint("sink-", n%5), Kind: fleet.SinkHTTP,
+		Address: "https://siem.example/in",
+		Streams: []fleet.SinkStream{fleet.StreamSync}}))(t)
 	addPerson(t, s, n)
 	reject(t, s, 50+n)
 	must2(s.PutSecret(t.Context(), fleet.PutSecret{Name: device.Label, Value: fleet.NewSecret("hidden")}))(t)

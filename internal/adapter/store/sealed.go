@@ -26,6 +26,7 @@ var sealedColumns = []sealedColumn{
 	{"enrollment_decisions", []string{"device_id"}, "proof"},
 	{"secrets", []string{"name"}, "value"},
 	{"settings", []string{"name"}, "value"},
+	{"sinks", []string{"name"}, "body"},
 	{"own_keys", []string{"name"}, "value"},
 	{"proofs", []string{"name"}, "body"},
 	{"sessions", []string{"id"}, "proof"},

@@ -58,6 +58,9 @@ func filled(t *testing.T, options Options) *tampered {
 		if err := s.PutSetting(t.Context(), fleet.SettingName(fmt.Sprint("setting ", n)), "value", "value", nil); err != nil {
 			t.Fatal(err)
 		}
+		must2(s.PutSink(t.Context(), fleet.Sink{Name: fmt.Sprint("sink-", n), Kind: fleet.SinkHTTP,
+			Address: "https://siem.example/in",
+			Streams: []fleet.SinkStream{fleet.StreamSync}}))(t)
 		addPerson(t, s.Store, n)
 		s.reject(50 + n)
 	}

@@ -37,6 +37,7 @@ type effects struct {
 	forgets   bool            // The write deleted or replaced something sealed.
 	marks     marks           // marks of row proofs that the write added or removed, by table
 	tallies   tallies         // changes to the tallies of marked tables
+	sinks     []sinkChange    // changes of sinks, likewise
 	settings  []settingChange // changes of the server's settings, which later writes of the batch are checked against
 }
 
@@ -47,6 +48,7 @@ func (e *effects) merge(other effects) {
 	e.after = append(e.after, other.after...)
 	e.undo = append(e.undo, other.undo...)
 	e.settings = append(e.settings, other.settings...)
+	e.sinks = append(e.sinks, other.sinks...)
 	e.forgets = e.forgets || other.forgets
 	for table, change := range other.marks {
 		e.marks = e.marks.with(table, change)

@@ -31,6 +31,7 @@ const (
 	ReadAudit        Permission = "audit.read"
 	ReadMetrics      Permission = "metrics.read"
 	ManageUsers      Permission = "users.manage"
+	ManageSinks      Permission = "sinks.manage"      // places outside that get what Muster records
 	RunDemo          Permission = "demo.run"          // a second server with simulated devices
 	ManageEnrollment Permission = "enrollment.manage" // enrol keys, devices that ask to be registered
 	Enroll           Permission = "enroll"            // the one permission of an enrol key
@@ -55,6 +56,7 @@ var needs = map[Permission]fleet.Role{
 	ReadAudit:        fleet.RoleOperator,
 	ReadMetrics:      fleet.RoleViewer,
 	ManageUsers:      fleet.RoleAdmin,
+	ManageSinks:      fleet.RoleAdmin,
 	RunDemo:          fleet.RoleAdmin,
 	ManageEnrollment: fleet.RoleAdmin,
 }

@@ -76,6 +76,7 @@ type commands struct {
 	Channel     channelCommand     `cmd:"" help:"List, make, try and delete the channels by which people are told of problems."`
 	Route       routeCommand       `cmd:"" help:"List, make and delete routes: which problems are told to which channels."`
 	Silence     silenceCommand     `cmd:"" help:"Keep Muster from telling anybody of some problems for a time."`
+	Sink        sinkCommand        `cmd:"" help:"Send what Muster records to places outside: log stores, syslog servers, files."`
 	Secret      secretCommand      `cmd:"" help:"List, put and delete the secrets that templates use."`
 	Audit       auditCommand       `cmd:"" help:"Show who did what, export it, and prove that it was not changed."`
 	Admin       adminCommand       `cmd:"" help:"Get back in on the server's machine when the last administrator's token is lost."`

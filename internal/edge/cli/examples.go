@@ -178,6 +178,12 @@ var examples = map[string]string{
 
 	"seal show":     "muster seal show",
 	"seal rotate":   "muster seal rotate",
+	"sink list":     "muster sink list",
+	"sink set":      "muster sink set siem --kind elasticsearch --address https://es.example:9200 --header-file Authorization=key.txt",
+	"sink test":     "muster sink test siem",
+	"sink refusals": "muster sink refusals siem",
+	"sink replay":   "muster sink replay siem --since 2h",
+	"sink delete":   "muster sink delete siem",
 	"secret list":   "muster secret list",
 	"secret put":    "muster secret put vault-password --file password.txt --tag vault",
 	"secret allow":  "muster secret allow vault-password --tag readers",

@@ -59,11 +59,12 @@ func TestHelpIsAlsoAWord(t *testing.T) {
 
 // placeholdersOf are the flags that have several placeholders, because their values differ.
 var placeholdersOf = map[string]bool{
-	"file":   true, // a directory, where it is a fleet
-	"keep":   true, // keys of one plan, or no value
-	"key":    true, // of a configuration, or that of a signature
-	"server": true, // a name counts only where somebody may have logged in
-	"value":  true, // of several keys, or of one change
+	"address": true, // of a device, or the URL of a sink
+	"file":    true, // a directory, where it is a fleet
+	"keep":    true, // keys of one plan, or no value
+	"key":     true, // of a configuration, or that of a signature
+	"server":  true, // a name counts only where somebody may have logged in
+	"value":   true, // of several keys, or of one change
 }
 
 // lettersOf are the flags that have a letter in some commands only.
@@ -104,7 +105,7 @@ var kindsWithoutValues = func() map[string]bool {
 	kinds := map[string]bool{}
 	for _, kind := range strings.Fields("TEXT TIME DURATION AFTER PERCENT N N|N% LIST WAVES NUMBER FROM TO ENTRY PORT " +
 		"ID HOST HOST:PORT ADDRESS URL CIDR HEX SHA256:HEX HEAD CODE DIGEST TOKEN RECIPIENT NAME LABEL VALUE VAR FIELD " +
-		"KEY=NAME HOW PATTERN WHAT TYPE SCOPE ROLE=GROUP USER") {
+		"KEY=NAME NAME=VALUE NAME=FILE HOW PATTERN WHAT TYPE SCOPE ROLE=GROUP USER") {
 		kinds[kind] = true
 	}
 	return kinds

@@ -26,6 +26,7 @@ var commandsFor = map[fleet.Subject]string{
 	fleet.SeeOrders:          "`muster order list` lists all.",
 	fleet.SeeConsents:        "`muster consent list` shows what waits now: answer that.",
 	fleet.SeePending:         "`muster pending list` lists all that ask.",
+	fleet.SeeSinks:           "`muster sink list` lists all.",
 	fleet.SeeSecrets:         "`muster secret list` lists all.",
 	fleet.SeeSessions:        "`muster session list` lists all.",
 	fleet.SeeUsers:           "`muster user list` lists all.",

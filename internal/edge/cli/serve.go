@@ -41,7 +41,7 @@ type serveCommand struct {
 	SMTPPassword        string   `name:"smtp-password" secret:"" help:"Password of that user. Prefer --smtp-password-file." placeholder:"TEXT"`
 	SMTPPasswordFile    string   `name:"smtp-password-file" help:"File with the password of that user." type:"path" placeholder:"FILE"`
 	SMTPTLS             string   `name:"smtp-tls" help:"auto: TLS on port 465, STARTTLS on any other; starttls; tls; none: in clear text." default:"auto" enum:"auto,starttls,tls,none"`
-	NotifyAllowLocal    bool     `help:"Receivers that settings name may be on this machine: webhooks and mail servers at loopback and link-local addresses."`
+	NotifyAllowLocal    bool     `help:"Receivers that settings name, and sinks, may be on this machine: webhooks, mail servers and log stores at loopback and link-local addresses."`
 	BackupRoot          []string `help:"Folder below which administrators may have backups made, besides the folder backups in --home; may be given several times." type:"path" placeholder:"DIR"`
 	TLS                 string   `name:"tls" help:"auto: plain HTTP on loopback, a generated certificate elsewhere; off: plain HTTP behind a proxy." default:"auto" enum:"auto,off"`
 	TLSCert             string   `name:"tls-cert" credential:"tls-cert" help:"Certificate (PEM) to serve with." type:"existingfile" placeholder:"FILE"`

@@ -208,7 +208,17 @@ var callOf = map[string]func(c *client.Client, ctx context.Context){
 	"createLoginLink": func(c *client.Client, ctx context.Context) {
 		_, _ = c.CreateLoginLink(ctx, api.CreateLoginLink{})
 	},
-	"listSecrets": func(c *client.Client, ctx context.Context) { _, _ = c.Secrets(ctx) },
+	"listSinks": func(c *client.Client, ctx context.Context) { _, _ = c.Sinks(ctx) },
+	"putSink": func(c *client.Client, ctx context.Context) {
+		_, _, _ = c.PutSink(ctx, "n", api.PutSink{Kind: new("file")})
+	},
+	"deleteSink": func(c *client.Client, ctx context.Context) { _ = c.DeleteSink(ctx, "n") },
+	"testSink":   func(c *client.Client, ctx context.Context) { _ = c.TestSink(ctx, "n") },
+	"replaySink": func(c *client.Client, ctx context.Context) {
+		_ = c.ReplaySink(ctx, "n", api.ReplaySink{Since: &api.Time{}})
+	},
+	"listSinkRefusals": func(c *client.Client, ctx context.Context) { _, _ = c.SinkRefusals(ctx, "n") },
+	"listSecrets":      func(c *client.Client, ctx context.Context) { _, _ = c.Secrets(ctx) },
 	"putSecret": func(c *client.Client, ctx context.Context) {
 		_, _, _ = c.PutSecret(ctx, "n", api.PutSecret{Value: new("v")})
 	},

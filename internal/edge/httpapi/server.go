@@ -93,6 +93,7 @@ func everyNoun() []Noun {
 		LoginLinkHandlers{},
 		SignOnHandlers{},
 		SecretHandlers{},
+		SinkHandlers{},
 		SealHandlers{},
 		DemoHandlers{},
 		VersionHandlers{},

@@ -37,6 +37,7 @@ var saysOf = map[fleet.Subject]string{
 	fleet.SeeOrders:          "The devices, with the orders to each",
 	fleet.SeeConsents:        "What waits now",
 	fleet.SeePending:         "What asks to be let in",
+	fleet.SeeSinks:           "All sinks",
 	fleet.SeeSecrets:         "All secrets",
 	fleet.SeeSessions:        "Your sessions",
 	fleet.SeeUsers:           "All people",

@@ -32,6 +32,7 @@ var chapters = []chapter{
 	{"Events", "What happens, as it happens, and what is kept of it.", `/events.*`},
 	{"Pending", "Devices and folders that ask managed daemons to be let in.", `/pending.*`},
 	{"Enrolment", "How machines come to be managed.", `/enroll.*`},
+	{"Sinks", "Places outside that get what Muster records.", `/sinks.*`},
 	{"Secrets", "Values that templates may use and nobody reads.", `/secrets.*`},
 	{"Audit", "Who did what, and whether the record is whole.", `/audit.*`},
 	{"Notifications", "Who is told of which problems: channels, routes and silences.", `/(channels|routes|silences).*`},

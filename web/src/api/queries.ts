@@ -429,6 +429,7 @@ export const queries = {
   sessions: () => question(["sessions"], (signal) => api.GET("/api/v1/sessions", { signal })),
   users: () => question(["users"], (signal) => api.GET("/api/v1/users", { signal })),
   tokens: () => question(["tokens"], (signal) => api.GET("/api/v1/tokens", { signal })),
+  sinks: () => question(["sinks"], (signal) => api.GET("/api/v1/sinks", { signal })),
   secrets: () => question(["secrets"], (signal) => api.GET("/api/v1/secrets", { signal })),
   folderRoots: () => question(["folder-roots"], (signal) => api.GET("/api/v1/folder-roots", { signal })),
   configurator: () => question(["configurator"], (signal) => api.GET("/api/v1/configurator", { signal })),

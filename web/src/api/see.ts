@@ -20,6 +20,7 @@ const placeOf: Record<Subject["subject"], (id: string) => string> = {
   orders: () => "/devices",
   consents: () => "/waiting",
   pending: () => "/waiting",
+  sinks: () => "/settings?tab=sinks",
   secrets: () => "/settings?tab=secrets",
   sessions: () => "/settings?tab=account",
   users: () => "/settings?tab=people",

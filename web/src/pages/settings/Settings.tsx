@@ -11,6 +11,7 @@ const Account = lazy(() => import("./Account"));
 const People = lazy(() => import("./People"));
 const Tokens = lazy(() => import("./Tokens"));
 const Secrets = lazy(() => import("./Secrets"));
+const Sinks = lazy(() => import("./Sinks"));
 const Enrolment = lazy(() => import("./Enrolment"));
 const Notifications = lazy(() => import("./Notifications"));
 const Server = lazy(() => import("./Server"));
@@ -24,6 +25,7 @@ const tabs = {
   enrolment: "Enrolment",
   secrets: "Secrets",
   notifications: "Notifications",
+  sinks: "Sinks",
   server: "Server",
 };
 
@@ -52,6 +54,7 @@ export default function Settings() {
             {tab === "enrolment" && <Enrolment />}
             {tab === "secrets" && <Secrets />}
             {tab === "notifications" && <Notifications />}
+            {tab === "sinks" && <Sinks />}
             {tab === "server" && <Server />}
           </Suspense>
         </Tabs.Panel>

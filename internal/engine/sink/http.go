@@ -1,0 +1,301 @@
+package sink
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+const (
+	maxReply       = 4 << 20 // of the answer of a bulk request, which names each document
+	maxReplyHeader = 64 << 10
+	dialLimit      = 15 * time.Second
+)
+
+// newSender makes the sender for a sink.
+func newSender(sink fleet.Sink, o Options) (sender, error) {
+	switch sink.Kind {
+	case fleet.SinkFile:
+		return &file{path: filepath.Join(o.Folder, sink.Name+".jsonl"), limit: fileLimit}, nil
+	case fleet.SinkSyslog:
+		return newSyslog(sink, o.dialer())
+	case fleet.SinkElastic:
+		to, err := newPoster(sink, o, "_bulk")
+		return &elastic{to, sink.Index}, err
+	case fleet.SinkOTLP:
+		to, err := newPoster(sink, o, "v1/logs")
+		return &otlp{to}, err
+	case fleet.SinkHTTP:
+		to, err := newPoster(sink, o, "")
+		return &lines{to}, err
+	}
+	return nil, fleet.Invalidf("kind", "%q is no kind of sink", sink.Kind)
+}
+
+// dialer refuses addresses after the name was resolved, so that no name leads to one that is refused.
+func (o Options) dialer() *net.Dialer {
+	d := &net.Dialer{Timeout: dialLimit}
+	if o.Refuse == nil {
+		return d
+	}
+	d.Control = func(_, address string, _ syscall.RawConn) error {
+		at, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return err
+		}
+		if why := o.Refuse(at.Addr().Unmap()); why != "" {
+			return fmt.Errorf("nothing is sent to %s: it is %s. `muster serve --notify-allow-local` allows it", at.Addr(), why)
+		}
+		return nil
+	}
+	return d
+}
+
+// poster sends bodies to one URL.
+type poster struct {
+	url     string
+	headers http.Header
+	client  *http.Client
+	now     func() time.Time
+}
+
+// newPoster makes a poster for the sink's address. path is added unless the address ends with it; only an address
+// without a path gets a path of several parts.
+func newPoster(sink fleet.Sink, o Options, path string) (*poster, error) {
+	at, err := url.Parse(sink.Address)
+	if err != nil {
+		return nil, err
+	}
+	if path != "" && !strings.HasSuffix(at.Path, path) && (!strings.Contains(path, "/") || strings.Trim(at.Path, "/") == "") {
+		at = at.JoinPath(path)
+	}
+	headers := http.Header{}
+	for name, value := range sink.Headers {
+		headers.Set(name, value.Reveal())
+	}
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DialContext: o.dialer().DialContext,
+		MaxResponseHeaderBytes: maxReplyHeader, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true}
+	if o.Refuse != nil {
+		transport.Proxy = nil // a proxy would connect to addresses that are refused
+	}
+	return &poster{url: at.String(), headers: headers, now: o.Now, client: &http.Client{Transport: transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}, nil
+}
+
+func (p *poster) close() { p.client.CloseIdleConnections() }
+
+// post sends a body and returns the answer's body, or what its status says.
+func (p *poster) post(ctx context.Context, contentType string, body []byte) ([]byte, error) {
+	var packed bytes.Buffer
+	zip := gzip.NewWriter(&packed)
+	if _, err := zip.Write(body); err != nil {
+		return nil, err
+	}
+	if err := zip.Close(); err != nil {
+		return nil, err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, &packed)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", contentType)
+	request.Header.Set("User-Agent", "muster")
+	for name, values := range p.headers {
+		request.Header[name] = values
+	}
+	request.Header.Set("Content-Encoding", "gzip")
+	answer, err := p.client.Do(request)
+	if err != nil {
+		return nil, withoutURL(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, maxReply))
+	if err := p.judge(answer, text); err != nil {
+		return nil, err
+	}
+	return text, err
+}
+
+// withoutURL removes the URL, which may hold a secret, from an error.
+func withoutURL(err error) error {
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		return wrapped.Err
+	}
+	return err
+}
+
+// judge says what an answer means: taken (nil), not taken as it is (batchError), or a sink that does not work.
+func (p *poster) judge(answer *http.Response, body []byte) error {
+	err := fmt.Errorf("it answers %d%s", answer.StatusCode, excerpt(body))
+	switch status := answer.StatusCode; {
+	case status >= 200 && status < 300:
+		return nil
+	case status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge,
+		status == http.StatusUnprocessableEntity:
+		return &batchError{err}
+	case status >= 300 && status < 400:
+		return fmt.Errorf("it answers %d, a redirect, which is not followed", status)
+	}
+	if after := retryAfter(answer.Header.Get("Retry-After"), p.now()); after > 0 {
+		return &laterError{after, err}
+	}
+	return err
+}
+
+// excerpt is the beginning of an answer, on one line.
+func excerpt(body []byte) string {
+	text := strings.Join(strings.Fields(strings.ToValidUTF8(string(body[:min(len(body), 300)]), "")), " ")
+	if text == "" {
+		return ""
+	}
+	return ": " + text
+}
+
+func retryAfter(header string, now time.Time) time.Duration {
+	if seconds, err := strconv.Atoi(strings.TrimSpace(header)); err == nil {
+		return time.Duration(min(max(seconds, 0), 86400)) * time.Second
+	}
+	if at, err := http.ParseTime(header); err == nil {
+		return at.Sub(now)
+	}
+	return 0
+}
+
+// lines sends JSON lines.
+type lines struct{ *poster }
+
+func (l *lines) send(ctx context.Context, records []record) ([]refusal, error) {
+	_, err := l.post(ctx, "application/x-ndjson", jsonLines(records))
+	return nil, err
+}
+
+func jsonLines(records []record) []byte {
+	var body bytes.Buffer
+	for _, r := range records {
+		body.Write(r.json)
+		body.WriteByte('\n')
+	}
+	return body.Bytes()
+}
+
+// elastic sends to the bulk interface of Elasticsearch and OpenSearch. Each document is created under its own ID, so
+// that one which is sent again is there once.
+type elastic struct {
+	*poster
+	index string
+}
+
+// bulkAnswer is the answer to a bulk request, as far as it is read.
+type bulkAnswer struct {
+	Errors bool
+	Items  []map[string]struct {
+		Status int
+		Error  json.RawMessage
+	}
+}
+
+func (e *elastic) send(ctx context.Context, records []record) (refused []refusal, err error) {
+	var body bytes.Buffer
+	for _, r := range records {
+		action := map[string]map[string]string{"create": {"_index": e.index, "_id": r.id}}
+		if err := json.NewEncoder(&body).Encode(action); err != nil {
+			return nil, err
+		}
+		body.Write(r.json)
+		body.WriteByte('\n')
+	}
+	text, err := e.post(ctx, "application/x-ndjson", body.Bytes())
+	if err != nil {
+		return nil, err
+	}
+	var answer bulkAnswer
+	if err := json.Unmarshal(text, &answer); err != nil || len(answer.Items) != len(records) {
+		return nil, fmt.Errorf("its answer names %d of %d documents: it is no Elasticsearch, or the address is wrong",
+			len(answer.Items), len(records))
+	}
+	for i, item := range answer.Items {
+		for _, of := range item {
+			if of.Status >= 200 && of.Status < 300 || of.Status == http.StatusConflict {
+				continue // 409: it was there already
+			}
+			refused = append(refused, refusal{at: i, again: of.Status == http.StatusTooManyRequests || of.Status >= 500,
+				why: fmt.Errorf("it answers %d%s", of.Status, excerpt(of.Error))})
+		}
+	}
+	return refused, nil
+}
+
+// otlp sends logs of OpenTelemetry as JSON (OTLP/HTTP 1.x).
+type otlp struct{ *poster }
+
+type otlpValue struct {
+	StringValue string `json:"stringValue"`
+}
+
+type otlpAttribute struct {
+	Key   string    `json:"key"`
+	Value otlpValue `json:"value"`
+}
+
+type otlpRecord struct {
+	TimeUnixNano   string          `json:"timeUnixNano"`
+	SeverityNumber int             `json:"severityNumber"`
+	SeverityText   string          `json:"severityText"`
+	Body           otlpValue       `json:"body"`
+	Attributes     []otlpAttribute `json:"attributes"`
+}
+
+func (o *otlp) send(ctx context.Context, records []record) ([]refusal, error) {
+	severity := map[level]int{levelInfo: 9, levelWarning: 13} // INFO and WARN of the data model
+	logs := make([]otlpRecord, len(records))
+	for i, r := range records {
+		logs[i] = otlpRecord{TimeUnixNano: strconv.FormatInt(r.at.UnixNano(), 10), SeverityNumber: severity[r.level],
+			SeverityText: strings.ToUpper(r.level.String()), Body: otlpValue{r.text},
+			Attributes: []otlpAttribute{attribute("event.id", r.id), attribute("muster.stream", string(r.stream)),
+				attribute("muster.document", string(r.json))}}
+	}
+	host, _ := os.Hostname()
+	body, err := json.Marshal(map[string]any{"resourceLogs": []any{map[string]any{
+		"resource": map[string]any{"attributes": []otlpAttribute{attribute("service.name", "muster"),
+			attribute("host.name", cmp.Or(host, "unknown"))}},
+		"scopeLogs": []any{map[string]any{"scope": map[string]string{"name": "muster"}, "logRecords": logs}},
+	}}})
+	if err != nil {
+		return nil, err
+	}
+	text, err := o.post(ctx, "application/json", body)
+	if err != nil {
+		return nil, err
+	}
+	var answer struct {
+		PartialSuccess struct {
+			RejectedLogRecords json.Number
+			ErrorMessage       string
+		}
+	}
+	_ = json.Unmarshal(text, &answer) // a receiver may answer nothing
+	if n, _ := answer.PartialSuccess.RejectedLogRecords.Int64(); n > 0 {
+		return nil, &batchError{fmt.Errorf("it refused %d records%s", n, excerpt([]byte(answer.PartialSuccess.ErrorMessage)))}
+	}
+	return nil, nil
+}
+
+func attribute(key, value string) otlpAttribute { return otlpAttribute{key, otlpValue{value}} }

@@ -63,11 +63,18 @@ func (s states) Report(ctx context.Context) (fleet.ProblemReport, error) {
 	if err != nil {
 		return fleet.ProblemReport{}, err
 	}
-	report, err := s.app.view.Problems(ctx, registry)
+	return s.app.view.Problems(ctx, registry)
+}
+
+// problems are those of devices, and those that are of no device.
+type problems struct{ app *App }
+
+func (p problems) Report(ctx context.Context) (fleet.ProblemReport, error) {
+	report, err := states(p).Report(ctx)
 	if err != nil {
-		return fleet.ProblemReport{}, err
+		return report, err
 	}
-	whole, unreadable := s.app.wholeConditions(ctx)
+	whole, unreadable := p.app.wholeConditions(ctx)
 	report.Conditions = append(report.Conditions, whole...)
 	ofDevices := report.Unknown
 	report.Unknown = func(key fleet.ProblemKey) bool {
@@ -107,7 +114,7 @@ func (a *App) newNotifier() (*notify.Notifier, error) {
 	if _, err := a.o.Notify.Senders(nil); err != nil {
 		return nil, err
 	}
-	notifier := notify.New(notify.Options{Source: states{a}, Store: a.store, Log: a.log})
+	notifier := notify.New(notify.Options{Source: problems{a}, Store: a.store, Log: a.log})
 	receivers, _ := a.receivers()
 	return notifier, notifier.SetReceivers(receivers, refuseLocal)
 }

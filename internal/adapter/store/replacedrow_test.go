@@ -109,6 +109,7 @@ var unguardedTables = map[*markedTable]string{
 	consentRows:      "fewer changes are let out",
 	groupConsentRows: "fewer changes are let out",
 	certificateRows:  "people are shown it",
+	sinkRows:         "less is sent to places outside, and the numbers of entries show it there",
 
 	revocationProofRows: "less is proven then",
 }

@@ -145,3 +145,51 @@ test("a viewer reads the settings and changes none", async () => {
   expect(await page.getByRole("button", { name: /^Change/ }).count()).toBe(0);
   await close(page);
 });
+
+test("a channel, a route and a silence are made while the server runs, and the channel's URL is never shown", async () => {
+  const page = await open("anna", "settings?tab=notifications");
+  const region = (name: string) => page.getByRole("region", { name });
+  const channel = region("New channel, or another address");
+  await channel.getByRole("textbox", { name: "Name of the channel" }).fill("chat");
+  await channel.getByRole("combobox", { name: "Form" }).click();
+  await page.getByRole("option", { name: "Slack" }).click();
+  await channel.getByRole("textbox", { name: "URL" }).fill("https://hooks.slack.example/canary-4471");
+  await channel.getByRole("button", { name: "Save" }).click();
+  await region("Channels").getByRole("row", { name: /^chat/ }).waitFor();
+
+  const route = region("New route, or another in its place");
+  await route.getByRole("textbox", { name: "Name of the route" }).fill("night");
+  await route.getByRole("combobox", { name: "To the channels" }).fill("chat");
+  await page.getByRole("option", { name: "chat" }).click();
+  await page.keyboard.press("Escape");
+  await route.getByRole("button", { name: "Save" }).click();
+  await region("Routes").getByRole("row", { name: /^night/ }).waitFor();
+
+  const until = new Date(Date.now() + 3_600_000).toISOString();
+  await muster.call("POST", "/silences", { tags: ["demo"], until, reason: "move" });
+  const silence = region("Silences").getByRole("row", { name: /^tag demo/ });
+  await page.reload();
+  await silence.getByRole("button", { name: "End" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "End" }).click();
+  await silence.waitFor({ state: "detached" });
+  expect(await page.content()).not.toContain("canary");
+  expect(await serious(page)).toEqual([]);
+  await close(page);
+});
+
+test("a sink is added, tried and removed", async () => {
+  const page = await open("anna", "settings?tab=sinks");
+  const form = page.getByRole("region", { name: "New, or changed" });
+  await form.getByRole("textbox", { name: "Name" }).fill("archive");
+  await form.getByRole("combobox", { name: "Kind" }).click();
+  await page.getByRole("option", { name: "A file in the server's home" }).click();
+  await form.getByRole("button", { name: "Save" }).click();
+  const row = page.getByRole("row", { name: /^archive/ });
+  await row.getByRole("button", { name: "Test" }).click();
+  await page.getByText("archive took the record of trial").waitFor();
+  expect(await serious(page)).toEqual([]);
+  await row.getByRole("button", { name: "Remove" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
+  await page.getByText("No sink yet").waitFor();
+  await close(page);
+});

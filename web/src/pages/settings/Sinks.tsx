@@ -149,7 +149,7 @@ function NewSink({ changed }: { changed: () => void }) {
             data={kinds.map(({ value, label }) => ({ value, label }))}
             value={kind}
             allowDeselect={false}
-            onChange={(value) => setKind((value ?? "http") as Kind)}
+            onChange={(value) => setKind((value ?? "http"))}
           />
           {kind !== "file" && (
             <TextInput
@@ -174,7 +174,7 @@ function NewSink({ changed }: { changed: () => void }) {
             description="None: all"
             data={streams}
             value={picked}
-            onChange={(value) => setPicked(value as Stream[])}
+            onChange={(value) => setPicked(value)}
           />
           <TitleField value={title} onChange={setTitle} />
         </Columns>

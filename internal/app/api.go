@@ -75,7 +75,7 @@ func (a *App) fleetNouns(run sandbox.Limited) []httpapi.Noun {
 		httpapi.PolicyHandlers{Policy: a.policy, Tester: a},
 		httpapi.TellingHandlers{Telling: telling{a.telling, a}},
 		httpapi.SecretHandlers{Secrets: a.store},
-		httpapi.SinkHandlers{Sinks: a.store, Runner: a.sinks},
+		httpapi.SinkHandlers{Sinks: a.store, Runner: triedSinks{a.sinks, a}},
 		httpapi.RevocationHandlers{Mirror: a.mirror, Certificates: a.revocations},
 		httpapi.ConsentHandlers{Consents: consents},
 		steering,

@@ -2,8 +2,8 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
+	"strings"
 
 	"muster/internal/engine/sink"
 	"muster/internal/fleet"
@@ -18,19 +18,37 @@ func (a *App) newSinks() *sink.Sinks {
 	return sink.New(o)
 }
 
-// behindSinks is told of in the status: sinks that take nothing.
-func (a *App) behindSinks(ctx context.Context) *fleet.Impairment {
-	states, err := a.sinks.States(ctx)
-	if err != nil {
-		return nil // the database has an impairment of its own
+// behindSinks names the sinks that take nothing. What they answer is for administrators only, since it may hold a
+// secret.
+func (a *App) behindSinks(context.Context) *fleet.Impairment {
+	names := a.sinks.Troubles()
+	if len(names) == 0 {
+		return nil
 	}
-	for _, one := range states {
-		if one.Trouble != "" {
-			return &fleet.Impairment{Part: fleet.PartSinks,
-				Reason: fmt.Sprintf("the sink %q takes nothing, and %s: %s", one.Name,
-					fleet.Counted(one.Waiting, "entry waits", "entries wait"), one.Trouble),
-				Next: "Mend the receiver, or save the sink again: `muster sink set --help` says how."}
-		}
+	return &fleet.Impairment{Part: fleet.PartSinks,
+		Reason: "sinks that take nothing: " + strings.Join(names, ", "),
+		Next:   "Type `muster sink list`: it says why."}
+}
+
+const auditSinkTrial = "sink.test"
+
+// triedSinks records trials of sinks, and makes one after the other.
+type triedSinks struct {
+	*sink.Sinks
+
+	app *App
+}
+
+// Try sends a record of trial to a sink.
+func (t triedSinks) Try(ctx context.Context, one fleet.Sink) error {
+	select {
+	case t.app.trials <- struct{}{}:
+		defer func() { <-t.app.trials }()
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	return nil
+	if err := t.app.store.Record(ctx, auditSinkTrial, one.Name, one.Host()); err != nil {
+		return err
+	}
+	return t.Sinks.Try(ctx, one)
 }

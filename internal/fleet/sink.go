@@ -132,10 +132,13 @@ func (s Sink) checkAddress() error {
 	if at.User != nil {
 		return Invalidf("address", "the address may hold no log-in, since it is shown: give a header Authorization instead")
 	}
+	if at.RawQuery != "" || at.Fragment != "" {
+		return Invalidf("address", "the address may have no query, since it is shown: give a header instead")
+	}
 	if s.Kind != SinkSyslog {
 		return nil
 	}
-	if _, _, err := net.SplitHostPort(at.Host); err != nil || at.Path != "" || at.RawQuery != "" {
+	if _, _, err := net.SplitHostPort(at.Host); err != nil || at.Path != "" {
 		return Invalidf("address", "the address of a sink of the kind syslog is %s", want)
 	}
 	return nil

@@ -41,6 +41,9 @@ const (
 	inHook        = "canary-that-signs-hooks"
 	inHookAddress = "canary-in-the-address-of-a-hook"
 	inCause       = "canary-in-a-cause"
+	inChannel     = "canary-that-signs-for-a-channel"
+	inChannelURL  = "canary-in-the-URL-of-a-channel"
+	inSink        = "canary-in-a-header-of-a-sink"
 	inLogIn       = "canary of a person who logs in"
 	inFailedLogIn = "canary-mistyped-for-a-name"
 	inBackup      = "canary-that-opens-backups"
@@ -86,6 +89,7 @@ func plant(t *testing.T) *planted {
 			t.Fatal(err)
 		}
 	}
+	p.tell()
 	share := `{"path": "~/%s", "devices": [{"deviceID": %q, "encryptionPassword": %q}]}`
 	p.templates = []int64{
 		p.Template("merge", "folders.crypt", fmt.Sprintf(share, "crypt", other.ID, "${secret:share}"), "only0"),
@@ -106,10 +110,32 @@ func plant(t *testing.T) *planted {
 		"the token of a session": session, "the code of a log-in link": link,
 		"a named secret": inSecret, "a GUI password": inPassword, "a literal of a template": inTemplate,
 		"a password of a configuration": inConfig, "the key of hooks": inHook, "the address of a hook": inHookAddress,
+		"the secret of a channel": inChannel, "the URL of a channel": inChannelURL, "a header of a sink": inSink,
 		"a cause": inCause, "an API key": d.APIKey, "another API key": other.APIKey, "the administrator's token": p.Token,
 		"the viewer's token": p.token,
 	}
 	return p
+}
+
+// tell makes a channel with a route to it, and a sink. Nothing is reached at their addresses.
+func (p *planted) tell() {
+	p.t.Helper()
+	channel := api.PutChannel{
+		Type:   new("webhook"),
+		URL:    new("https://hooks.invalid/" + inChannelURL),
+		Secret: new(inChannel),
+	}
+	if _, err := p.Client.PutChannel(p.t.Context(), "chat", channel); err != nil {
+		p.t.Fatal(err)
+	}
+	if _, err := p.Client.PutRoute(p.t.Context(), "all", api.PutRoute{Channels: &[]string{"chat"}}); err != nil {
+		p.t.Fatal(err)
+	}
+	sink := api.PutSink{Kind: new("http"), Address: new("https://siem.invalid"),
+		Headers: map[string]string{"Authorization": "Bearer " + inSink}}
+	if _, _, err := p.Client.PutSink(p.t.Context(), "siem", sink); err != nil {
+		p.t.Fatal(err)
+	}
 }
 
 // people has a person log in, another one mistype, and a third be invited. It gives the token of the session and the
@@ -254,6 +280,12 @@ func (p *planted) wantHidden(what string) {
 			p.t.Errorf("%s: GET %s answers %d with %v: %.2000s", what, path, status, names, text)
 		}
 	}
+	for _, path := range []string{"channels", "channels/chat/deliveries", "sinks", "settings", "overview"} {
+		status, text := p.get(p.Token, "/api/v1/"+path)
+		if names := p.found(text); status != http.StatusOK || len(names) > 0 {
+			p.t.Errorf("%s: an administrator's GET %s answers %d with %v", what, path, status, names)
+		}
+	}
 	if replies < 40 {
 		p.t.Errorf("%s: %d replies only", what, replies)
 	}
@@ -296,7 +328,7 @@ func (p *planted) paths() (paths []string) {
 		"{folderID}": {"shared", "crypt", "literal"}, "{rolloutID}": {"1"}, "{orderID}": {"1"},
 		"{number}": {"1", "2", "3", "4", "5"}, "{generation}": {"1", "2", "3", "4", "5", "6", "7", "8"},
 		"{other}": {"1", "2"}, "{secret}": {"share", "gui"}, "{name}": {"v"}, "{user}": {"anna"}, "{pendingID}": {"x"},
-		"{setting}": {"oidcClientSecret"},
+		"{setting}": {"oidcClientSecret"}, "{channel}": {"chat"}, "{sink}": {"siem"},
 	}
 	for _, id := range p.templates {
 		values["{templateID}"] = append(values["{templateID}"], fmt.Sprint(id))

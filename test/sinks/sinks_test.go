@@ -277,7 +277,11 @@ func TestASinkLeadsNotToTheServersOwnMachine(t *testing.T) {
 	listener := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was asked") }))
 	t.Cleanup(listener.Close)
 	s := server.Start(t, server.Options{})
-	put := api.PutSink{Kind: new("http"), Address: &listener.URL, Headers: map[string]string{"Authorization": "Bearer hidden"}}
+	put := api.PutSink{
+		Kind:    new("http"),
+		Address: &listener.URL,
+		Headers: map[string]string{"Authorization": "Bearer hidden"},
+	}
 	sink, _, err := s.Client.PutSink(t.Context(), "near", put)
 	if err != nil {
 		t.Fatal(err)

@@ -179,7 +179,7 @@ test("a channel, a route and a silence are made while the server runs, and the c
 
 test("a sink is added, tried and removed", async () => {
   const page = await open("anna", "settings?tab=sinks");
-  const form = page.getByRole("region", { name: "New, or changed" });
+  const form = page.getByRole("region", { name: "New sink" });
   await form.getByRole("textbox", { name: "Name" }).fill("archive");
   await form.getByRole("combobox", { name: "Kind" }).click();
   await page.getByRole("option", { name: "A file in the server's home" }).click();

@@ -42,7 +42,7 @@ func withEndFile(t *testing.T, options Options) Options {
 func (m *meddled) wantResumed(what string) {
 	m.t.Helper()
 	m.wantMode(what, fleet.ModeObserve)
-	if err := m.PutFleetMode(m.t.Context(), fleet.ModeOn); err != nil {
+	if err := stored(m.Store, m.PutFleetMode(m.t.Context(), fleet.ModeOn)); err != nil {
 		m.t.Fatal(err)
 	}
 	m.wantMode(what+" and resumed", fleet.ModeOn)

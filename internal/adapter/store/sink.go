@@ -178,12 +178,33 @@ func (s *Store) SinkCursors(ctx context.Context) (map[string]fleet.SinkCursor, e
 	return all, failure("read how far sinks are", err)
 }
 
+// SinkWaits returns how many entries each sink has not got yet, by its name. Of each stream it counts at most limit.
+func (s *Store) SinkWaits(ctx context.Context, limit int) (map[string]int64, error) {
+	all := map[string]int64{}
+	err := eachRow(ctx, pool{s.reads}, func(row scanner) error {
+		var name string
+		var lost, logged, audited int64
+		if err := row.Scan(&name, &lost, &logged, &audited); err != nil {
+			return err
+		}
+		all[name] = lost + logged + audited
+		return nil
+	}, `SELECT c.name, c.lost,
+		(SELECT COUNT(*) FROM (SELECT 1 FROM event_log e WHERE e.number > c.number
+			AND c.kinds LIKE '%,' || e.kind || ',%' LIMIT CAST($1 AS BIGINT)) AS logged),
+		(SELECT COUNT(*) FROM (SELECT 1 FROM audit a WHERE c.audit >= 0 AND a.id > c.audit
+			LIMIT CAST($1 AS BIGINT)) AS audited)
+		FROM sink_cursors c`, limit)
+	return all, failure("count what waits for sinks", err)
+}
+
 // AdvanceSink records what a sink took, after its answer. It changes nothing if the sink is gone, or somebody moved its
 // cursor since it was read as from.
 func (s *Store) AdvanceSink(ctx context.Context, name string, from fleet.SinkCursor, by fleet.SinkProgress) error {
 	_, err := write(ctx, s, "record what a sink took", func(t *tx) (none struct{}, err error) {
 		moved, err := t.affect(`UPDATE sink_cursors SET number = $4, audit = $5, sent = sent + $6, lost = lost - $7,
-			gaps = gaps + $7, dead = dead + $8 WHERE name = $1 AND number = $2 AND audit = $3`,
+			gaps = gaps + $7, dead = dead + $8 WHERE name = $1 AND number = $2 AND audit = $3
+			AND lost >= $7`,
 			name, from.Log, from.Audit, by.Log, by.Audit, by.Sent, by.Reported, len(by.Refused))
 		if err != nil || moved == 0 {
 			return none, err
@@ -213,11 +234,12 @@ func (s *Store) RewindSink(ctx context.Context, name string, since time.Time) er
 			return none, noSink(name)
 		}
 		t.record("sink.replay", name, "since "+since.UTC().Format(time.RFC3339))
-		return none, t.exec(`UPDATE sink_cursors SET lost = 0,
-			number = (SELECT COALESCE(MAX(number), 0) FROM event_log WHERE number <
-				COALESCE((SELECT MIN(number) FROM event_log WHERE at >= $2), sink_cursors.number + 1)),
-			audit = CASE WHEN audit < 0 THEN audit ELSE (SELECT COALESCE(MAX(id), 0) FROM audit WHERE id <
-				COALESCE((SELECT MIN(id) FROM audit WHERE at >= $2), sink_cursors.audit + 1)) END
+		// A cursor never moves forward here: what the sink did not get yet stays to be sent.
+		return none, t.exec(`UPDATE sink_cursors SET
+			number = COALESCE((SELECT MIN(number) - 1 FROM event_log WHERE at >= $2 AND number <= sink_cursors.number),
+				number),
+			audit = CASE WHEN audit < 0 THEN audit
+				ELSE COALESCE((SELECT MIN(id) - 1 FROM audit WHERE at >= $2 AND id <= sink_cursors.audit), audit) END
 			WHERE name = $1`, name, since.UnixMilli())
 	})
 	return err

@@ -67,7 +67,7 @@ func printSink(out io.Writer, s api.Sink) {
 		where = "sinks/" + s.Name + ".jsonl in the server's home"
 	}
 	fmt.Fprintf(out, "%s  %s %s  streams %s\n", printable(s.Name), s.Kind, printable(where), strings.Join(s.Streams, ", "))
-	fmt.Fprintf(out, "  %s sent, %s\n", fleet.NumberText(s.Sent), fleet.Counted(s.Waiting, "waits", "wait"))
+	fmt.Fprintf(out, "  %s sent, %s waiting\n", fleet.NumberText(s.Sent), fleet.NumberText(s.Waiting))
 	if s.Refused > 0 {
 		fmt.Fprintf(out, "  It refused %d: `muster sink refusals %s` lists them.\n", s.Refused, s.Name)
 	}
@@ -184,8 +184,12 @@ func (c *sinkReplayCommand) Run(ctx context.Context, env *environment, server *c
 	if err != nil {
 		return err
 	}
-	question := fmt.Sprintf("Send everything since %s to %q again? Elasticsearch has each entry once; other receivers get "+
-		"what they have a second time.", since.Local().Format(time.DateTime), c.Name)
+	question := fmt.Sprintf(
+		"Send everything since %s to %q again? Elasticsearch has each entry once; other receivers get "+
+			"what they have a second time.",
+		since.Local().Format(time.DateTime),
+		c.Name,
+	)
 	if err := c.consented(env, question); err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ type Sinks interface {
 type SinkRunner interface {
 	// States are sorted by name.
 	States(ctx context.Context) ([]fleet.SinkState, error)
-	// Try sends a record of trial.
+	// Try sends a record of trial. It is in the audit.
 	Try(ctx context.Context, sink fleet.Sink) error
 }
 

@@ -27,6 +27,7 @@ const (
 	maxReply       = 4 << 20 // of the answer of a bulk request, which names each document
 	maxReplyHeader = 64 << 10
 	dialLimit      = 15 * time.Second
+	shortestSecret = 6 // bytes of a word in a header's value that may be one
 )
 
 // newSender makes the sender for a sink.
@@ -83,18 +84,19 @@ func newPoster(sink fleet.Sink, o Options, path string) (*poster, error) {
 	if err != nil {
 		return nil, err
 	}
-	if path != "" && !strings.HasSuffix(at.Path, path) && (!strings.Contains(path, "/") || strings.Trim(at.Path, "/") == "") {
+	if path != "" && !strings.HasSuffix(at.Path, path) &&
+		(!strings.Contains(path, "/") || strings.Trim(at.Path, "/") == "") {
 		at = at.JoinPath(path)
 	}
 	headers := http.Header{}
 	for name, value := range sink.Headers {
 		headers.Set(name, value.Reveal())
 	}
+	if proxy, err := http.ProxyFromEnvironment(&http.Request{URL: at}); err == nil && proxy != nil {
+		o.Refuse = nil // the proxy that the machine names decides where it connects to
+	}
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DialContext: o.dialer().DialContext,
 		MaxResponseHeaderBytes: maxReplyHeader, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true}
-	if o.Refuse != nil {
-		transport.Proxy = nil // a proxy would connect to addresses that are refused
-	}
 	return &poster{url: at.String(), headers: headers, now: o.Now, client: &http.Client{Transport: transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}, nil
 }
@@ -144,7 +146,7 @@ func withoutURL(err error) error {
 
 // judge says what an answer means: taken (nil), not taken as it is (batchError), or a sink that does not work.
 func (p *poster) judge(answer *http.Response, body []byte) error {
-	err := fmt.Errorf("it answers %d%s", answer.StatusCode, excerpt(body))
+	err := fmt.Errorf("it answers %d%s", answer.StatusCode, p.excerpt(body))
 	switch status := answer.StatusCode; {
 	case status >= 200 && status < 300:
 		return nil
@@ -160,8 +162,15 @@ func (p *poster) judge(answer *http.Response, body []byte) error {
 	return err
 }
 
-// excerpt is the beginning of an answer, on one line.
-func excerpt(body []byte) string {
+// excerpt is the beginning of an answer, on one line and without what the headers hold.
+func (p *poster) excerpt(body []byte) string {
+	for _, values := range p.headers {
+		for part := range strings.FieldsSeq(strings.Join(values, " ")) {
+			if len(part) >= shortestSecret {
+				body = bytes.ReplaceAll(body, []byte(part), []byte("…"))
+			}
+		}
+	}
 	text := strings.Join(strings.Fields(strings.ToValidUTF8(string(body[:min(len(body), 300)]), "")), " ")
 	if text == "" {
 		return ""
@@ -236,8 +245,12 @@ func (e *elastic) send(ctx context.Context, records []record) (refused []refusal
 			if of.Status >= 200 && of.Status < 300 || of.Status == http.StatusConflict {
 				continue // 409: it was there already
 			}
+			switch of.Status {
+			case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound: // of the index or the log-in
+				return nil, fmt.Errorf("it answers %d%s", of.Status, e.excerpt(of.Error))
+			}
 			refused = append(refused, refusal{at: i, again: of.Status == http.StatusTooManyRequests || of.Status >= 500,
-				why: fmt.Errorf("it answers %d%s", of.Status, excerpt(of.Error))})
+				why: fmt.Errorf("it answers %d%s", of.Status, e.excerpt(of.Error))})
 		}
 	}
 	return refused, nil
@@ -293,9 +306,19 @@ func (o *otlp) send(ctx context.Context, records []record) ([]refusal, error) {
 	}
 	_ = json.Unmarshal(text, &answer) // a receiver may answer nothing
 	if n, _ := answer.PartialSuccess.RejectedLogRecords.Int64(); n > 0 {
-		return nil, &batchError{fmt.Errorf("it refused %d records%s", n, excerpt([]byte(answer.PartialSuccess.ErrorMessage)))}
+		return o.partly(len(records), int(min(n, int64(len(records)))), answer.PartialSuccess.ErrorMessage), nil
 	}
 	return nil, nil
+}
+
+// partly stands for the records that were refused together with others that were taken. They may not be sent again, and
+// the answer does not say which they are, so the last ones are named.
+func (o *otlp) partly(sent, refused int, message string) (all []refusal) {
+	why := fmt.Errorf("it refused %d of %d records and does not say which%s", refused, sent, o.excerpt([]byte(message)))
+	for i := range refused {
+		all = append(all, refusal{at: sent - refused + i, why: why})
+	}
+	return all
 }
 
 func attribute(key, value string) otlpAttribute { return otlpAttribute{key, otlpValue{value}} }

@@ -3,6 +3,7 @@ package sink
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -153,13 +154,24 @@ func (r *runner) round(ctx context.Context) (more bool, err error) {
 	if to.Reported > 0 {
 		to.Sent--
 	}
-	if err := r.o.Store.AdvanceSink(ctx, r.sink.Name, from, to); err != nil {
-		return false, err
-	}
 	if len(records) > 0 {
 		r.recovered(refused)
 	}
-	return more, nil
+	return more, r.advance(ctx, from, to)
+}
+
+// advance records what the sink took. It does not give up, since the batch would be sent again.
+func (r *runner) advance(ctx context.Context, from fleet.SinkCursor, to fleet.SinkProgress) error {
+	for failures := 0; ; failures++ {
+		err := r.o.Store.AdvanceSink(ctx, r.sink.Name, from, to)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		if failures == 0 {
+			r.log.Warn("what the sink took cannot be recorded", logkey.Err(err))
+		}
+		wait(ctx, pause(failures, err))
+	}
 }
 
 // gather reads the next entries. A sink that lost entries is told so first.
@@ -218,7 +230,7 @@ func (r *runner) deliver(ctx context.Context, records []record) (refused []refus
 		for _, i := range left {
 			batch = append(batch, records[i])
 		}
-		answers, err := r.sendParts(ctx, batch)
+		answers, err := r.sendBatch(ctx, batch)
 		if err != nil {
 			return nil, err
 		}
@@ -244,15 +256,51 @@ func (r *runner) deliver(ctx context.Context, records []record) (refused []refus
 	return refused, nil
 }
 
+// sendBatch sends records. Where the sink refuses all of them, it is asked with a record of trial whether it refuses
+// everything: then the sink is at fault, and nothing is passed over.
+func (r *runner) sendBatch(ctx context.Context, batch []record) ([]refusal, error) {
+	refused, err := r.send(ctx, batch)
+	var whole *batchError
+	switch {
+	case errors.As(err, &whole):
+		if err := r.probe(ctx); err != nil {
+			return nil, err
+		}
+		return r.halve(ctx, batch, whole)
+	case err == nil && len(refused) == len(batch) && !refused[0].again:
+		return refused, r.probe(ctx)
+	}
+	return refused, err
+}
+
+func (r *runner) probe(ctx context.Context) error {
+	refused, err := r.send(ctx, []record{trial(r.o.Now())})
+	if err == nil && len(refused) > 0 {
+		err = refused[0].why
+	}
+	if err != nil {
+		return fmt.Errorf("it refuses everything: %w", err)
+	}
+	return nil
+}
+
+func (r *runner) send(ctx context.Context, batch []record) ([]refusal, error) {
+	ctx, cancel := context.WithTimeout(ctx, sendLimit)
+	defer cancel()
+	return r.to.send(ctx, batch)
+}
+
 // sendParts sends records at once. A batch that is refused as a whole is sent in halves, down to the record at fault.
 func (r *runner) sendParts(ctx context.Context, batch []record) ([]refusal, error) {
-	limited, cancel := context.WithTimeout(ctx, sendLimit)
-	refused, err := r.to.send(limited, batch)
-	cancel()
+	refused, err := r.send(ctx, batch)
 	var whole *batchError
 	if !errors.As(err, &whole) {
 		return refused, err
 	}
+	return r.halve(ctx, batch, whole)
+}
+
+func (r *runner) halve(ctx context.Context, batch []record, whole *batchError) ([]refusal, error) {
 	if len(batch) == 1 {
 		return []refusal{{at: 0, why: whole.why}}, nil
 	}

@@ -50,6 +50,20 @@ func (m *memory) SinkCursors(context.Context) (map[string]fleet.SinkCursor, erro
 	return cursors, nil
 }
 
+func (m *memory) SinkWaits(context.Context, int) (map[string]int64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	waits := map[string]int64{}
+	for _, one := range m.sinks {
+		for _, e := range m.log {
+			if e.Number > m.cursor.Log {
+				waits[one.Name]++
+			}
+		}
+	}
+	return waits, nil
+}
+
 func (m *memory) AdvanceSink(_ context.Context, _ string, from fleet.SinkCursor, by fleet.SinkProgress) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -118,9 +132,18 @@ func filled(kind fleet.SinkKind, address string, n int) *memory {
 	m := &memory{sinks: []fleet.Sink{{Name: "one", Kind: kind, Address: address, Index: "muster-events",
 		Streams: fleet.SinkStreams, Headers: map[string]fleet.Secret{"Authorization": fleet.NewSecret("Bearer key")}}}}
 	for i := range int64(n) {
-		m.log = append(m.log, fleet.LogEntry{Number: 10 + i, At: time.UnixMilli(1e12 + i),
-			Device: fleet.DeviceIDOf([32]byte{byte(i % 3)}), Label: "nas", Folder: "photos", Kind: fleet.LogFolder, State: "stopped",
-			Reason: "the disk is gone"})
+		m.log = append(m.log, fleet.LogEntry{
+			Number: 10 + i,
+			At:     time.UnixMilli(1e12 + i),
+			Device: fleet.DeviceIDOf(
+				[32]byte{byte(i % 3)},
+			),
+			Label:  "nas",
+			Folder: "photos",
+			Kind:   fleet.LogFolder,
+			State:  "stopped",
+			Reason: "the disk is gone",
+		})
 		m.audit = append(m.audit, fleet.AuditEntry{ID: 1 + i, At: time.UnixMilli(1e12 + i), Who: "anna", What: "device.put",
 			Subject: "nas", Hash: fmt.Sprintf("%064d", i)})
 	}
@@ -233,7 +256,9 @@ func TestOneEntryThatIsRefusedKeepsNoOtherBack(t *testing.T) {
 			return
 		}
 		for line := range strings.Lines(text) {
-			got[idOf(t, line)]++
+			if id := idOf(t, line); !strings.HasPrefix(id, "trial-") { // asks whether everything is refused
+				got[id]++
+			}
 		}
 	}))
 	t.Cleanup(receiver.Close)
@@ -245,7 +270,8 @@ func TestOneEntryThatIsRefusedKeepsNoOtherBack(t *testing.T) {
 	if len(got) != 299 {
 		t.Errorf("%d entries arrived", len(got))
 	}
-	if one := m.refused[0]; one.Number != 42 || one.Stream != fleet.StreamSync || !strings.Contains(one.Reason, "this one is wrong") {
+	if one := m.refused[0]; one.Number != 42 || one.Stream != fleet.StreamSync ||
+		!strings.Contains(one.Reason, "this one is wrong") {
 		t.Errorf("the dead letter is %+v", one)
 	}
 }
@@ -325,6 +351,44 @@ func TestAnAnswerThatNamesNoDocumentsIsTrouble(t *testing.T) {
 	}
 }
 
+// A receiver that is set up wrongly refuses everything. Nothing is passed over then, and people see why.
+func TestASinkThatRefusesEverythingIsTroubleAndLosesNothing(t *testing.T) {
+	t.Parallel()
+	for name, kind := range map[string]fleet.SinkKind{
+		`{"errors":true,"items":[{"create":{"status":403,"error":{"reason":"no right to write"}}}]}`: fleet.SinkElastic,
+		`{"errors":true,"items":[{"create":{"status":400,"error":{"reason":"no such field"}}}]}`:     fleet.SinkElastic,
+		"incorrect index": fleet.SinkHTTP,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if kind == fleet.SinkHTTP {
+					w.WriteHeader(http.StatusBadRequest)
+				}
+				_, _ = io.WriteString(w, name+" for Bearer key-of-the-sink")
+			}))
+			t.Cleanup(receiver.Close)
+			m := filled(kind, receiver.URL, 1)
+			m.cursor.Audit = -1
+			m.sinks[0].Headers["Authorization"] = fleet.NewSecret("Bearer key-of-the-sink")
+			if kind == fleet.SinkElastic {
+				receiver.Config.Handler = http.HandlerFunc(
+					func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, name) },
+				)
+			}
+			s := runs(t, m)
+			for len(s.Troubles()) == 0 {
+				time.Sleep(5 * time.Millisecond)
+			}
+			states, err := s.States(t.Context())
+			if err != nil || states[0].Dead != 0 || states[0].Waiting != 1 ||
+				strings.Contains(states[0].Trouble, "key-of-the-sink") {
+				t.Errorf("got %+v, %v", states, err)
+			}
+		})
+	}
+}
+
 func TestASinkIsToldHowMuchItLost(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -369,7 +433,8 @@ func TestASinkGetsOnlyItsStreams(t *testing.T) {
 	m.await(t, func(c fleet.SinkCursor) bool { return c.Log == 29 })
 	mu.Lock()
 	defer mu.Unlock()
-	if text := got.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, `"sequence":17}`) || m.cursor.Sent != 1 {
+	if text := got.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, `"sequence":17}`) ||
+		m.cursor.Sent != 1 {
 		t.Errorf("arrived is %q, the cursor %+v", text, m.cursor)
 	}
 }
@@ -392,7 +457,8 @@ func TestNoSinkLeadsToAnAddressThatIsRefused(t *testing.T) {
 		}
 		return ""
 	}
-	for _, one := range []fleet.Sink{m.sinks[0], {Kind: fleet.SinkSyslog, Address: "tcp://" + elsewhere.Listener.Addr().String()}} {
+	near := fleet.Sink{Kind: fleet.SinkSyslog, Address: "tcp://" + elsewhere.Listener.Addr().String()}
+	for _, one := range []fleet.Sink{m.sinks[0], near} {
 		if err := s.Try(t.Context(), one); err == nil || !strings.Contains(err.Error(), "--notify-allow-local") {
 			t.Error(one.Kind, err)
 		}
@@ -487,7 +553,8 @@ func TestASyslogServerThatEndsTheConnectionGetsTheLastBatchAgain(t *testing.T) {
 	send(first)
 	connection, from := accept()
 	text, err := frame(from)
-	if err != nil || !strings.HasPrefix(text, "<132>1 2001-09-09T01:46:40.000Z ") || !strings.Contains(text, " muster - sync - {") {
+	if err != nil || !strings.HasPrefix(text, "<132>1 2001-09-09T01:46:40.000Z ") ||
+		!strings.Contains(text, " muster - sync - {") {
 		t.Fatalf("got %q, %v", text, err)
 	}
 	_ = connection.Close()
@@ -499,7 +566,10 @@ func TestASyslogServerThatEndsTheConnectionGetsTheLastBatchAgain(t *testing.T) {
 	if err != nil || again != text {
 		t.Errorf("got %q, %v", again, err)
 	}
-	if next, err := frame(from); err != nil || !strings.HasPrefix(next, "<110>1 ") || !strings.Contains(next, " muster - audit - {") {
+	if next, err := frame(
+		from,
+	); err != nil || !strings.HasPrefix(next, "<110>1 ") ||
+		!strings.Contains(next, " muster - audit - {") {
 		t.Errorf("got %q, %v", next, err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/netip"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,12 +19,15 @@ import (
 const (
 	lookEvery = time.Second // also how long an entry waits for others at most
 	tryLimit  = 20 * time.Second
+
+	mostCounted = 100_000 // entries of one stream that are counted as waiting
 )
 
 // Store has sinks, what they get, and how far they are.
 type Store interface {
 	Sinks() []fleet.Sink
 	SinkCursors(ctx context.Context) (map[string]fleet.SinkCursor, error)
+	SinkWaits(ctx context.Context, limit int) (map[string]int64, error)
 	AdvanceSink(ctx context.Context, name string, from fleet.SinkCursor, by fleet.SinkProgress) error
 	LogEntries(ctx context.Context, q fleet.LogQuery) ([]fleet.LogEntry, error)
 	LogBounds(ctx context.Context) (first, last int64, err error)
@@ -132,7 +136,7 @@ func (s *Sinks) wake(ctx context.Context) {
 		return
 	}
 	for name, r := range runners {
-		if c, there := cursors[name]; there && heads.waiting(c) > 0 {
+		if c, there := cursors[name]; there && heads.after(c) {
 			r.rouse()
 		}
 	}
@@ -141,13 +145,10 @@ func (s *Sinks) wake(ctx context.Context) {
 // heads are the numbers of the newest entries.
 type heads struct{ log, audit int64 }
 
-// waiting returns how many entries a sink is behind, at most.
-func (h heads) waiting(c fleet.SinkCursor) int64 {
-	n := c.Lost + max(0, h.log-c.Log)
-	if c.Audit >= 0 {
-		n += max(0, h.audit-c.Audit)
-	}
-	return n
+// after reports whether there may be entries that a sink did not get. Numbers of the event log have gaps, so their
+// difference is no number of entries.
+func (h heads) after(c fleet.SinkCursor) bool {
+	return c.Lost > 0 || h.log > c.Log || c.Audit >= 0 && h.audit > c.Audit
 }
 
 func (s *Sinks) read(ctx context.Context) (cursors map[string]fleet.SinkCursor, newest heads, err error) {
@@ -164,9 +165,25 @@ func (s *Sinks) read(ctx context.Context) (cursors map[string]fleet.SinkCursor, 
 	return cursors, newest, err
 }
 
+// Troubles returns the names of the sinks that take nothing, sorted.
+func (s *Sinks) Troubles() (names []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, r := range s.runners {
+		if trouble, _ := r.standing(); trouble != "" {
+			names = append(names, name)
+		}
+	}
+	return slices.Sorted(slices.Values(slices.AppendSeq(names, maps.Keys(s.refused))))
+}
+
 // States returns all sinks, sorted by name, and how each stands.
 func (s *Sinks) States(ctx context.Context) ([]fleet.SinkState, error) {
-	cursors, newest, err := s.read(ctx)
+	cursors, err := s.o.Store.SinkCursors(ctx)
+	if err != nil {
+		return nil, err
+	}
+	waits, err := s.o.Store.SinkWaits(ctx, mostCounted)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +192,7 @@ func (s *Sinks) States(ctx context.Context) ([]fleet.SinkState, error) {
 	states := []fleet.SinkState{}
 	for _, sink := range s.o.Store.Sinks() {
 		c := cursors[sink.Name]
-		state := fleet.SinkState{Sink: sink, SinkCursor: c, Waiting: newest.waiting(c), Trouble: s.refused[sink.Name]}
+		state := fleet.SinkState{Sink: sink, SinkCursor: c, Waiting: waits[sink.Name], Trouble: s.refused[sink.Name]}
 		if r := s.runners[sink.Name]; r != nil {
 			state.Trouble, state.Since = r.standing()
 		}

@@ -65,6 +65,8 @@ func (s *syslog) send(ctx context.Context, records []record) ([]refusal, error) 
 	if err := s.connection.SetWriteDeadline(deadline); err != nil {
 		return nil, err
 	}
+	connection := s.connection // a server that reads nothing keeps no end of Muster waiting
+	defer context.AfterFunc(ctx, func() { _ = connection.SetWriteDeadline(time.Unix(1, 0)) })()
 	if _, err := s.connection.Write(text); err != nil {
 		s.drop()
 		return nil, err

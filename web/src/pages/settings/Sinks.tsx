@@ -112,7 +112,7 @@ export default function Sinks() {
           }
         </Loads>
       </Panel>
-      <NewSink changed={changed} />
+      <NewSink taken={(sinks.data ?? []).map(({ name }) => name)} changed={changed} />
     </Stack>
   );
 }
@@ -130,17 +130,18 @@ function Standing({ sink }: { sink: Sink }) {
   );
 }
 
-function NewSink({ changed }: { changed: () => void }) {
+function NewSink({ taken, changed }: { taken: string[]; changed: () => void }) {
   const [name, setName] = useState("");
   const [kind, setKind] = useState<Kind>("http");
   const [address, setAddress] = useState("");
   const [authorization, setAuthorization] = useState("");
   const [picked, setPicked] = useState<Stream[]>([]);
   const [title, setTitle] = useState("");
+  const isTaken = taken.includes(name.trim());
   const shape = kinds.find((one) => one.value === kind);
   const hasHeaders = kind !== "file" && kind !== "syslog";
   return (
-    <Panel title="New, or changed">
+    <Panel title="New sink">
       <Stack>
         <Columns>
           <TextInput label="Name" value={name} onChange={(event) => setName(event.currentTarget.value)} />
@@ -162,7 +163,7 @@ function NewSink({ changed }: { changed: () => void }) {
           {hasHeaders && (
             <PasswordInput
               label="Header Authorization"
-              description="Shown nowhere; empty: as it is"
+              description="Shown nowhere; may stay blank"
               placeholder="ApiKey …, Bearer …, Splunk …"
               autoComplete="off"
               value={authorization}
@@ -181,8 +182,8 @@ function NewSink({ changed }: { changed: () => void }) {
         <Row>
           <Act
             needs="admin"
-            disabled={name.trim() === "" || (kind !== "file" && address.trim() === "")}
-            why="Name and address are needed."
+            disabled={isTaken || name.trim() === "" || (kind !== "file" && address.trim() === "")}
+            why={isTaken ? "There is a sink of that name: remove it first, or change it with muster sink set." : "Name and address are needed."}
             says="Saved"
             run={async () => {
               await ask(

@@ -292,7 +292,7 @@ var requests = []struct{ method, path, body string }{
 func (p *parted) readsNothingOutside() {
 	p.t.Helper()
 	values := map[string][]string{"number": {"1"}, "other": {"2"}, "generation": {"1"}, "user": {"nobody"},
-		"path": {"a.txt"}, "key": {"options.natEnabled"}, "setting": {"soak"},
+		"path": {"a.txt"}, "key": {"options.natEnabled"}, "setting": {"soak"}, "channel": {"chat"}, "sink": {"siem"},
 		"orderID": {"1", "2", "3", "4"}, "rolloutID": {"1", "2", "3"},
 		"tag": append([]string{insideTag}, freeTags...)}
 	p.addRegistered(values)

@@ -189,7 +189,8 @@ func (p *parted) everything() map[string][]string {
 	p.t.Helper()
 	values := map[string][]string{"number": {"1"}, "other": {"2"}, "generation": {"1"}, "user": {"nobody"},
 		"path": {"a.txt"}, "key": {"options.natEnabled", "folders.outland-folder"}, "orderID": {"1"},
-		"setting": {"soak"}, "rolloutID": {"1", "2", "3", "4", "5"}, "tag": {insideTag, theirs + "tag"}}
+		"setting": {"soak"}, "channel": {"chat"}, "sink": {"siem"},
+		"rolloutID": {"1", "2", "3", "4", "5"}, "tag": {insideTag, theirs + "tag"}}
 	p.addRegistered(values)
 	return values
 }

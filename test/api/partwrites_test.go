@@ -30,7 +30,8 @@ func TestNoOperationOfACallerOfAPartReachesADeviceOutside(t *testing.T) {
 		"number": {"1"}, "other": {"2"}, "generation": {"1"}, "user": {"nobody"}, "path": {"a.txt"}, "orderID": {"1"},
 		"key": {"options.natEnabled"}, "rolloutID": {"1"}, "folderID": {"theirs"},
 		"secret": {"theirs"}, "name": {"nobody"}, "session": {"1"}, "pendingID": {"1"}, "source": {"theirs"},
-		"setting": {"soak"}, "enrollKey": {"1"}}
+		"setting": {"soak"}, "enrollKey": {"1"},
+		"channel": {"chat"}, "route": {"urgent"}, "silence": {"1"}, "sink": {"siem"}}
 	writes := reads.Writes(t, values)
 	before, tried, refused := p.plans(), 0, 0
 	for _, role := range []fleet.Role{fleet.RoleViewer, fleet.RoleOperator} {

@@ -118,7 +118,13 @@ func pages() []page {
 			"muster serve --listen 127.0.0.1:2525 --agent-listen": (*reader).stopLast,
 		}},
 		{name: "notifications", setUp: notifications, until: map[string]string{"muster serve": "Muster is ready"},
-			codes: map[string]int{"muster setting test notifyMailTo": 3 /* nothing is sent to the server's own machine */}},
+			codes: map[string]int{ // nothing is sent to the server's own machine
+				"muster setting test notifyMailTo": 3, "muster channel test night": 3,
+			}},
+		{name: "sinks", setUp: func(r *reader) {
+			r.write("key.txt", "ApiKey of-the-sink\n")
+			r.put("https://es.example.org:9200", "https://127.0.0.1:1", "tls://syslog.example.org:6514", "tls://127.0.0.1:1")
+		}, codes: map[string]int{"muster sink test siem": 3 /* the same */}},
 		{name: "forms", devices: []string{"laptop"}, tags: map[string]string{"laptop": "site:lima"}},
 		{name: "templates", devices: []string{"laptop"}, tags: map[string]string{"laptop": "site:lima"},
 			setUp: func(r *reader) { r.write("pw.txt", "correct horse battery\n") }},

@@ -164,7 +164,12 @@ func (f *printedFleet) readAPI() {
 		"key":        {"options.natEnabled"},
 		"orderID":    {"1"},
 		"setting":    {"soak"},
+		"channel":    {"chat"},
+		"sink":       {"archive"},
 	}
+	f.write("chat-url", "https://hooks.example.org/chat\n")
+	f.typed("muster channel set chat --type webhook --url-file chat-url", 0)
+	f.typed("muster sink set archive --kind file", 0)
 	for _, d := range f.devices {
 		values["deviceID"] = append(values["deviceID"], d.DeviceID)
 	}

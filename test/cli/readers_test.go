@@ -469,6 +469,8 @@ func notifications(r *reader) {
 	r.write("etc/muster/webhooks", "https://hooks.example.org/muster\n")
 	r.write("etc/muster/notify-secret", passphrase)
 	r.write("etc/muster/smtp-password", passphrase)
+	r.write("etc/muster/chat-url", "https://hooks.example.org/chat\n")
+	r.write("etc/muster/chat-secret", passphrase)
 	r.put("https://example.org/hook", "https://127.0.0.1:1/hook", "mail.example.org:587", "127.0.0.1:1")
 }
 

@@ -224,6 +224,20 @@ var refusalsOfSettings = []refusal{
 			_, err := f.PutSetting(f.Context(), string(fleet.SettingSMTPServer), "mail.example.org:587")
 			return f.refused(err)
 		}},
+	{what: "a route to a channel that there is not", refuse: func(f *causesFleet) string {
+		_, err := f.PutRoute(f.Context(), "urgent", api.PutRoute{Channels: &[]string{"nowhere"}})
+		return f.refused(err)
+	}},
+	{what: "the channel of flags and settings", words: []string{"FILE", "hooks"}, refuse: func(f *causesFleet) string {
+		f.write("hooks", "https://hooks.example.org/muster\n")
+		_, err := f.PutChannel(f.Context(), fleet.DefaultChannel, api.PutChannel{Type: new("webhook"),
+			URL: new("https://hooks.example.org/x")})
+		return f.refused(err)
+	}},
+	{what: "a sink that is not reached", refuse: func(f *causesFleet) string {
+		f.typed("muster sink set siem --kind http --address https://127.0.0.1:1", 0)
+		return f.refused(f.TestSink(f.Context(), "siem"))
+	}},
 	{what: "an enrol key while the setting enrollByKey is off", refuse: func(f *causesFleet) string {
 		f.typed("muster setting set enrollByKey false", 0)
 		_, err := f.CreateEnrollKey(f.Context(), api.CreateEnrollKey{})

@@ -6,6 +6,7 @@ import { queries } from "../../api/queries";
 import type { components } from "../../api/schema";
 import { useMay } from "../../session/me";
 import { Act } from "../../ui/act";
+import { Export } from "../../ui/export";
 import { Columns, List, Panel, Row, Stack } from "../../ui/layout";
 import { Loads, Nothing } from "../../ui/page";
 import { Chip, Mono, Muted, Strong, Text } from "../../ui/text";
@@ -40,7 +41,7 @@ export default function Sinks() {
   const changed = () => void client.invalidateQueries({ queryKey: ["sinks"] });
   return (
     <Stack>
-      <Panel title="Sinks" flush>
+      <Panel title="Sinks" flush actions={<Export name="sinks" rows={() => sinks.data ?? []} says="All sinks, without the values of their headers" />}>
         <Loads query={sinks}>
           {(all) =>
             all.length === 0 ? (
@@ -183,7 +184,7 @@ function NewSink({ taken, changed }: { taken: string[]; changed: () => void }) {
           <Act
             needs="admin"
             disabled={isTaken || name.trim() === "" || (kind !== "file" && address.trim() === "")}
-            why={isTaken ? "There is a sink of that name: remove it first, or change it with muster sink set." : "Name and address are needed."}
+            why={isTaken ? "There is a sink of that name: remove it first, or change it at the command line." : "Name and address are needed."}
             says="Saved"
             run={async () => {
               await ask(

@@ -80,8 +80,9 @@ func (a *App) receivers() (notify.Settings, *fleet.Impairment) {
 			Next: "Type `muster audit verify`. Meanwhile start the server with --notify-url or --notify-mail-to."}
 	}
 	if _, err := ofSettings(s).Senders(refuseLocal); err != nil {
-		only := a.withFlagsOfMachine(a.o.Notify)
-		only.After, only.Public, only.Unsure = s.After, s.Public, true
+		only := s // with channels, routes, silences and the mail server, without the receivers of settings
+		only.URLs, only.Secret, only.MailTo, only.Unsure = a.o.Notify.URLs, a.o.Notify.Secret, a.o.Notify.MailTo, true
+		a.dropUseless(&only)
 		return only, &fleet.Impairment{Part: fleet.PartNotify,
 			Reason: "nobody is told of problems whom the settings name: " + fleet.Reason(err),
 			Next:   "`muster setting list` shows the settings; correct the one that is wrong."}

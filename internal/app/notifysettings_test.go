@@ -2,11 +2,13 @@ package app
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"muster/internal/engine/notify"
 	"muster/internal/engine/policy"
@@ -171,6 +173,41 @@ func TestReceiversInDoubtAreNotTold(t *testing.T) {
 	}
 	if keys := doubting.enrollmentPolicy(); !keys.Off || keys.Uses != 1 {
 		t.Errorf("enrol keys: got %+v", keys)
+	}
+}
+
+// One wrong setting of mail dropped all channels, routes and silences: those who had silenced a site were told of it.
+func TestAWrongSettingDropsNoRouteAndNoSilence(t *testing.T) {
+	t.Parallel()
+	a := settled(t, t.TempDir())
+	ctx := fleet.WithActor(t.Context(), "anna")
+	err := a.putChannel(t, "chat",
+		policy.ChannelChange{Type: new(fleet.ChannelSlack), URL: secretOf("https://hooks.example/y")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := a.telling.PutRoute(ctx, fleet.Route{Name: "all", Channels: []string{"chat"}}); err != nil {
+		t.Fatal(err)
+	}
+	silence := fleet.Silence{Match: fleet.Match{Tags: []fleet.Tag{"site:berlin"}}, Until: time.Now().Add(time.Hour)}
+	if _, err := a.telling.AddSilence(ctx, silence); err != nil {
+		t.Fatal(err)
+	}
+	wrong := fleet.StoredSettings{ByName: maps.Clone(a.store.StoredSettings().ByName)}
+	wrong.ByName[fleet.SettingNotifyMailTo] = fleet.StoredSetting{Value: "nobody"}
+	o := a.o
+	o.Notify.URLs = []string{"https://hooks.example/flag"}
+	other := &App{o: o, policy: policy.New(policy.Options{Store: storedAs{stored: wrong},
+		Flags: flagsOfNotify(o.Notify)}), telling: policy.NewTelling(storedAs{stored: wrong}, nil)}
+	s, held := other.receivers()
+	if held == nil || !s.Unsure || len(s.URLs) != 1 || len(s.MailTo) != 0 {
+		t.Errorf("got %+v, %+v", s, held)
+	}
+	if len(s.Channels) != 1 || len(s.Routes) != 1 || len(s.Silences) != 1 {
+		t.Errorf("channels %+v, routes %+v, silences %+v", s.Channels, s.Routes, s.Silences)
+	}
+	if _, err := s.Senders(refuseLocal); err != nil {
+		t.Error(err)
 	}
 }
 

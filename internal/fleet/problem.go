@@ -45,6 +45,9 @@ type Problem struct {
 	Condition
 	ID          string    // ID of the notice that announced it
 	AnnouncedAt time.Time // time of the notice
+	// Routed means that routes decided alone who was told: no notice of this problem alone went to the receivers of flags
+	// and settings, so none of its end does.
+	Routed bool
 }
 
 // NoticeType says whether a notice announces a problem or its end.

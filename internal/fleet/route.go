@@ -21,6 +21,13 @@ func (m Match) IsZero() bool {
 	return len(m.Tags)+len(m.Kinds)+len(m.Severities)+len(m.Folders)+len(m.Devices) == 0
 }
 
+// hasAllWords reports whether the match fits every problem although it has lists: all kinds or all severities.
+func (m Match) hasAllWords() bool {
+	fitsKind := func(kind ProblemKind) bool { return m.Fits(Condition{ProblemKey: ProblemKey{Kind: kind}}) }
+	return len(m.Tags)+len(m.Folders)+len(m.Devices) == 0 &&
+		!slices.ContainsFunc(ToldKinds, func(kind ProblemKind) bool { return !fitsKind(kind) })
+}
+
 // Fits reports whether the match chooses a problem.
 func (m Match) Fits(c Condition) bool {
 	fits := func(length int, contains bool) bool { return length == 0 || contains }

@@ -35,6 +35,9 @@ func (s Silence) Validate(now time.Time) error {
 	case s.Match.IsZero():
 		return &Error{Code: CodeInvalid, Message: "a silence says of what: tags, kinds, severities, folders or devices",
 			Hint: "Name at least one."}
+	case s.Match.hasAllWords():
+		return &Error{Code: CodeInvalid, Message: "a silence of all severities or all kinds fits everything",
+			Hint: "Leave some out, or name tags, folders or devices."}
 	case !s.Until.After(now):
 		return Invalidf("until", "a silence ends in the future")
 	case s.Until.Sub(now) > MaxSilence:

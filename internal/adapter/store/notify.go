@@ -20,6 +20,7 @@ type problemBody struct {
 	Next   string      `json:"next"`
 	Since  time.Time   `json:"since"`
 	Tags   []fleet.Tag `json:"tags,omitempty"`
+	Routed bool        `json:"routed,omitempty"`
 }
 
 // The column folder of a problem that is of no device has its subject.
@@ -43,6 +44,7 @@ func (s *Store) Problems(ctx context.Context) ([]fleet.Problem, error) {
 			return p, fmt.Errorf("read a problem: %w", err)
 		}
 		p.Label, p.Reason, p.Next, p.Since, p.Tags = body.Label, body.Reason, body.Next, body.Since, body.Tags
+		p.Routed = body.Routed
 		if p.Device == "" {
 			p.Subject, p.Folder = p.Folder, ""
 		}
@@ -86,7 +88,8 @@ func (t *tx) openProblem(p fleet.Problem) error {
 	if !storable(folderColumn(p.ProblemKey), maxFolderBytes) {
 		return fleet.Invalidf("folder", "a folder's ID is text of at most %d bytes without NUL characters", maxFolderBytes)
 	}
-	body, err := json.Marshal(problemBody{Label: p.Label, Reason: p.Reason, Next: p.Next, Since: p.Since, Tags: p.Tags})
+	body, err := json.Marshal(problemBody{Label: p.Label, Reason: p.Reason, Next: p.Next, Since: p.Since, Tags: p.Tags,
+		Routed: p.Routed})
 	if err != nil {
 		return err
 	}

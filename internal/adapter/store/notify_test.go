@@ -23,7 +23,7 @@ func problemN(n int) fleet.Problem {
 			Label: "a \x00 label", Tags: []fleet.Tag{"site:berlin"}, Reason: "needs 3 items", Next: "Wait.",
 			Since: noticed.Add(-time.Hour + 123456*time.Nanosecond),
 		},
-		ID: fmt.Sprint("id ", n), AnnouncedAt: noticed,
+		ID: fmt.Sprint("id ", n), AnnouncedAt: noticed, Routed: true,
 	}
 }
 

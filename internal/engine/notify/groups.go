@@ -12,7 +12,8 @@ import (
 )
 
 // Routes send the announced problems to channels, grouped by kind and tag. A group is told once when it begins, again
-// when problems are added or when its route repeats it, and once when all its problems are over.
+// when problems are added or when its route repeats it, and once when all its problems are over. Who was told of a
+// group is told of its end too, although no route sends its problems there any more.
 
 const (
 	groupWaitRounds  = 2  // reports between the first problem of a group and its message: more may come
@@ -42,17 +43,19 @@ func (r rules) routesDefault() bool {
 // group is the problems that one message tells.
 type group struct {
 	key      fleet.ToldGroupKey
-	route    fleet.Route
-	problems []Problem // sorted by compareKeys
-	audible  bool      // At least one problem is not silenced.
+	route    fleet.Route // the first of those that send the problems
+	order    int         // place of the route in rules.routes
+	problems []Problem   // sorted by compareKeys
+	audible  bool        // At least one problem is not silenced.
 }
 
-// groupsOf sorts the announced problems into groups. Where two routes send a problem to one channel, the first counts.
+// groupsOf sorts the announced problems into groups, in the order in which they come. Where two routes send problems to
+// one group, or one problem to one channel, the first counts.
 func (r rules) groupsOf(announced []Problem, now time.Time) map[fleet.ToldGroupKey]*group {
 	groups := map[fleet.ToldGroupKey]*group{}
 	for _, p := range announced {
 		reached := map[string]bool{}
-		for _, route := range r.routes {
+		for order, route := range r.routes {
 			if !route.Match.Fits(p.Condition) {
 				continue
 			}
@@ -64,16 +67,16 @@ func (r rules) groupsOf(announced []Problem, now time.Time) map[fleet.ToldGroupK
 				key := fleet.ToldGroupKey{Channel: channel, Kind: p.Kind, Tag: route.GroupOf(p.Condition)}
 				g := groups[key]
 				if g == nil {
-					g = &group{key: key, route: route}
+					g = &group{key: key, route: route, order: order}
 					groups[key] = g
+				}
+				if order < g.order {
+					g.route, g.order = route, order
 				}
 				g.problems = append(g.problems, p)
 				g.audible = g.audible || !r.silenced(p.Condition, now)
 			}
 		}
-	}
-	for _, g := range groups {
-		slices.SortFunc(g.problems, func(a, b Problem) int { return compareKeys(a.ProblemKey, b.ProblemKey) })
 	}
 	return groups
 }
@@ -82,7 +85,10 @@ func (r rules) groupsOf(announced []Problem, now time.Time) map[fleet.ToldGroupK
 func (n *Notifier) tellGroups(ctx context.Context, now time.Time) error {
 	rules, announced := n.announced()
 	groups := rules.groupsOf(announced, now)
-	change := &groupChange{}
+	change := &groupChange{lasting: map[Key]bool{}}
+	for _, p := range announced {
+		change.lasting[p.ProblemKey] = true
+	}
 	told := maps.Clone(n.told)
 	for key, g := range groups {
 		was, isTold := told[key]
@@ -125,6 +131,7 @@ func (n *Notifier) announced() (rules, []Problem) {
 		}
 		all = append(all, p)
 	}
+	slices.SortFunc(all, func(a, b Problem) int { return compareKeys(a.ProblemKey, b.ProblemKey) })
 	return n.rules, all
 }
 
@@ -141,13 +148,8 @@ func (n *Notifier) hasWaited(key fleet.ToldGroupKey, now time.Time) bool {
 	return now.Sub(began) >= groupWaitRounds*n.now.every
 }
 
-// update tells of a group again when problems were added, or when its route repeats it. Problems that are over are
-// taken out of what was told, so that each is told again when it comes back.
+// update tells of a group again when problems were added, or when its route repeats it.
 func (n *Notifier) update(change *groupChange, rules rules, g *group, was fleet.ToldGroup, now time.Time) {
-	present := map[Key]bool{}
-	for _, p := range g.problems {
-		present[p.ProblemKey] = true
-	}
 	known := map[Key]bool{}
 	for _, key := range was.Problems {
 		known[key] = true
@@ -162,17 +164,22 @@ func (n *Notifier) update(change *groupChange, rules rules, g *group, was fleet.
 	case g.route.Repeat > 0 && pause >= g.route.Repeat && g.audible:
 		change.tell(n, rules, g, was, now, true)
 	default:
-		left := slices.DeleteFunc(slices.Clone(was.Problems), func(key Key) bool { return !present[key] })
-		if len(left) < len(was.Problems) {
-			was.Problems = left
-			change.Tell = append(change.Tell, was)
-		}
+		change.takeOut(was)
 	}
 }
 
-// finish tells that a group is over. In quiet hours of all routes that name its channel it waits for their end.
+// finish tells that a group is over, which no route makes now. It is not over while a problem lasts of which a route
+// told before somebody changed it. In quiet hours of all routes that name its channel it waits for their end.
 func (n *Notifier) finish(change *groupChange, rules rules, was fleet.ToldGroup, now time.Time) {
-	if n.hasChannel(was.Channel) {
+	hasChannel := n.hasChannel(was.Channel)
+	if !hasChannel && n.now.unsure { // The channel may come back.
+		return
+	}
+	if hasChannel {
+		if len(change.left(was)) > 0 {
+			change.takeOut(was)
+			return
+		}
 		if rules.isQuiet(was.Channel, now) {
 			return
 		}
@@ -201,7 +208,24 @@ func (r rules) isQuiet(channel string, now time.Time) bool {
 }
 
 // groupChange is the change of groups that one report makes.
-type groupChange struct{ Change }
+type groupChange struct {
+	Change
+
+	lasting map[Key]bool // problems that are announced
+}
+
+// left returns the problems of a group that are not over.
+func (c *groupChange) left(was fleet.ToldGroup) []Key {
+	return slices.DeleteFunc(slices.Clone(was.Problems), func(key Key) bool { return !c.lasting[key] })
+}
+
+// takeOut takes the problems that are over out of a group, so that each is told again when it comes back.
+func (c *groupChange) takeOut(was fleet.ToldGroup) {
+	if left := c.left(was); len(left) < len(was.Problems) {
+		was.Problems = left
+		c.Tell = append(c.Tell, was)
+	}
+}
 
 // tell adds the message about a group.
 func (c *groupChange) tell(n *Notifier, rules rules, g *group, was fleet.ToldGroup, now time.Time, repeated bool) {
@@ -209,9 +233,11 @@ func (c *groupChange) tell(n *Notifier, rules rules, g *group, was fleet.ToldGro
 	notice.ProblemID = cmp.Or(was.ID, notice.ID)
 	notice.Group.Repeated = repeated
 	is := fleet.ToldGroup{ToldGroupKey: g.key, ID: notice.ProblemID, Since: notice.Since, ToldAt: now,
-		Count: len(g.problems)}
+		Count: len(g.problems), Problems: c.left(was)}
 	for _, p := range g.problems {
-		is.Problems = append(is.Problems, p.ProblemKey)
+		if !slices.Contains(is.Problems, p.ProblemKey) {
+			is.Problems = append(is.Problems, p.ProblemKey)
+		}
 	}
 	c.Tell = append(c.Tell, is)
 	c.post(n, g.key.Channel, notice)

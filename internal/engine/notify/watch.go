@@ -123,18 +123,22 @@ func (n *Notifier) announce(ctx context.Context, due []*tracked, over []Problem,
 	n.mu.Unlock()
 	var change Change
 	for _, d := range n.deliveries {
-		if d.channel == fleet.DefaultChannel && !rules.routesDefault() {
+		if d.channel == fleet.DefaultChannel {
 			change.Receivers = append(change.Receivers, d.name)
 		}
 	}
 	for _, p := range over {
 		change.Close = append(change.Close, p.ProblemKey)
-		change.Notices = append(change.Notices, closing(p, rules.public, now))
+		if !p.Routed {
+			change.Notices = append(change.Notices, closing(p, rules.public, now))
+		}
 	}
 	for _, t := range due {
 		message, problem := opening(t.latest, t.began, rules.public, now)
+		if problem.Routed = rules.routesDefault(); !problem.Routed {
+			change.Notices = append(change.Notices, message)
+		}
 		change.Open = append(change.Open, problem)
-		change.Notices = append(change.Notices, message)
 	}
 	err := n.o.Store.Announce(ctx, change)
 	n.mu.Lock()

@@ -71,7 +71,10 @@ func (t *Telling) PutChannel(ctx context.Context, name string, change ChannelCha
 	if err != nil {
 		return is, false, err
 	}
-	return *t.Now().Channel(name), was == nil, nil
+	if now := t.Now().Channel(name); now != nil { // Another may have deleted it meanwhile.
+		is = *now
+	}
+	return is, was == nil, nil
 }
 
 // apply changes a channel. Where a URL leads elsewhere, a secret that is stored must be given again: no answer shows
@@ -202,7 +205,9 @@ func (t *Telling) AddSilence(ctx context.Context, silence fleet.Silence) (fleet.
 
 const silenceIDLength = 10
 
+// removeEnded removes the silences that ended. Muster does so by itself, not the person who makes another.
 func (t *Telling) removeEnded(ctx context.Context, now time.Time) error {
+	ctx = fleet.WithActor(ctx, fleet.ActorMuster)
 	for _, setting := range fleet.EndedSilences(t.store.StoredSettings(), now) {
 		if err := t.store.DeleteSetting(ctx, setting, nil); err != nil {
 			return err

@@ -13,7 +13,7 @@ import { Loads, Nothing } from "../../ui/page";
 import { Ago, Chip, Command, Faint, Muted, Stacked, Strong, Text } from "../../ui/text";
 import { TitleField } from "../../ui/title";
 import { titles } from "../waiting/waiting";
-import { addressOf, channelTypes, inWords, kinds, severities } from "./telling";
+import { addressOf, channelBody, channelTypes, inWords, kinds, severities } from "./telling";
 
 type Channel = Schemas["Channel"];
 
@@ -209,7 +209,7 @@ function NewChannel() {
         {!isMail && (
           <PasswordInput
             label="Secret"
-            description="Shown nowhere; may stay blank"
+            description="Shown nowhere; blank: none, or the one that is stored"
             autoComplete="off"
             value={secret}
             onChange={(event) => setSecret(event.currentTarget.value)}
@@ -227,10 +227,7 @@ function NewChannel() {
             await ask(
               titled(title).PUT("/api/v1/channels/{channel}", {
                 params: { path: { channel: name.trim() } },
-                body: {
-                  type: type as Schemas["PutChannel"]["type"],
-                  ...(isMail ? { to: address.trim() } : { url: address.trim(), secret }),
-                },
+                body: channelBody({ type, address, secret }),
               }),
             );
             [setName, setAddress, setSecret, setTitle].forEach((clear) => clear(""));

@@ -44,13 +44,28 @@ export function inWords(match: Pick<Schemas["Route"], "tags" | "kinds" | "severi
 
 const mostDevices = 100; // that a silence names
 
+/** isTooMany tells whether a silence cannot name so many devices, so that it is of the whole kind. */
+export const isTooMany = (devices: number) => devices > mostDevices;
+
+const withoutDevice = ["enrollment", "rolloutHalted", "rolloutApproval", "impairment"];
+
+/** isOfDevices tells whether what people are told of a cause names devices. A silence of devices fits nothing else. */
+export const isOfDevices = (cause: string) => !withoutDevice.includes(cause);
+
+/** channelBody is what is stored of a channel. A secret that was left blank stays as it is. */
+export function channelBody(of: { type: string; address: string; secret: string }): Schemas["PutChannel"] {
+  const type = of.type as Schemas["PutChannel"]["type"];
+  if (type === "mail") return { type, to: of.address.trim() };
+  return { type, url: of.address.trim(), ...(of.secret !== "" && { secret: of.secret }) };
+}
+
 /** silenceOf is the silence for a trouble: for its devices, or for its kind where there are too many. */
 export function silenceOf(of: { cause: string; devices: string[]; tags: string[] }, hours: number, now: Date) {
   const { cause, devices, tags } = of;
   return {
     kinds: [cause] as Schemas["CreateSilence"]["kinds"],
     ...(tags.length > 0 ? { tags } : {}),
-    ...(devices.length > 0 && devices.length <= mostDevices ? { devices } : {}),
+    ...(devices.length > 0 && !isTooMany(devices.length) ? { devices } : {}),
     until: new Date(now.getTime() + hours * 3_600_000).toISOString(),
   };
 }

@@ -13,6 +13,7 @@ import { Panel, Row, Stack } from "../../ui/layout";
 import type { Tone } from "../../ui/state";
 import { Ago, Chip, Command, Faint, Muted, Prose, Strong, Text, To } from "../../ui/text";
 import { UndoEffect, undo } from "../rollouts/UndoEffect";
+import { isOfDevices, isTooMany } from "../settings/telling";
 import { Sentences } from "../whatif/Sentences";
 import { Answering, HeldChanges } from "./Held";
 import { Silence } from "./Silence";
@@ -38,7 +39,8 @@ export function Group({ group }: { group: WaitingGroup }) {
           {group.rollout > 0 && <To href={`/rollouts/${group.rollout}`}>{`Rollout ${group.rollout}`}</To>}
           <Silence
             cause={group.cause}
-            {...(group.deviceCount > 0 && group.cause !== "enrollment" && { devices: () => devicesOf(group) })}
+            {...(group.deviceCount > 0 &&
+              isOfDevices(group.cause) && { devices: () => devicesOf(group), isOfAll: isTooMany(group.deviceCount) })}
           />
           {[...group.actions].reverse().map((action) => (
             <Solve key={verbOf(action)} group={group} action={action} first={action === group.actions[0]} />

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { ask, titled } from "../../api/client";
 import { Act } from "../../ui/act";
 import { Stack } from "../../ui/layout";
-import { Text, To } from "../../ui/text";
+import { Command, Text, To } from "../../ui/text";
 import { isTold, silenceOf } from "../settings/telling";
 
 const times = { "1": "an hour", "4": "four hours", "12": "twelve hours", "24": "a day", "168": "a week", "720": "30 days" };
@@ -13,10 +13,11 @@ interface Props {
   cause: string;
   tags?: string[]; // to choose from
   devices?: () => Promise<string[]>; // those that have the trouble; without it, every device that has it or gets it
+  isOfAll?: boolean; // There are too many devices to name them.
 }
 
 /** Silence keeps everybody from being told of a trouble for a time. */
-export function Silence({ cause, tags, devices }: Props) {
+export function Silence({ cause, tags, devices, isOfAll }: Props) {
   const client = useQueryClient();
   const [hours, setHours] = useState("4");
   const [tag, setTag] = useState<string | null>(null);
@@ -41,6 +42,13 @@ export function Silence({ cause, tags, devices }: Props) {
             <Text>
               It stays on this page, and no messages are sent about it. <To href="/settings?tab=notifications">All silences</To>
             </Text>
+            {isOfAll && (
+              <Text>
+                A silence names at most 100 devices, and more have this trouble: this one is for every device of the fleet that
+                has it or gets it. <Command text={`muster silence add --kind ${cause} --tag TAG --until TIME`} /> makes one for a
+                tag.
+              </Text>
+            )}
             {tags && (
               <Select
                 label="Of devices with the tag"

@@ -58,6 +58,9 @@ func (f FolderCopies) Decline(losses ...CopyLoss) (worst CopyDecline, isBad bool
 	if f.Unknown != "" {
 		return CopyDecline{Folder: folder, Unknown: f.Unknown}, slices.ContainsFunc(losses, f.takesCopy)
 	}
+	if len(f.Policies) == 0 && !slices.ContainsFunc(losses, CopyLoss.isWhole) {
+		return worst, false // isBad would need the loss of a device's own copy.
+	}
 	before, after := f.reach(f.Going), f.reach(slices.Concat(f.Going, losses))
 	policies := f.Policies
 	if len(policies) == 0 {
@@ -85,10 +88,11 @@ func (c CopiesOf) passesOn(id DeviceID) bool { return slices.Contains(c.On, id) 
 // anybody passes changes on as far as nothing speaks against it.
 func anybody(DeviceID) bool { return true }
 
-// takesCopy reports whether a loss is of a managed device's copy that is not encrypted.
+// takesCopy reports whether a loss is of a managed device's copy that is not encrypted, or of the way from one to
+// another.
 func (f FolderCopies) takesCopy(l CopyLoss) bool {
 	isPlain := func(id DeviceID) bool { return slices.Contains(f.Plain, id) }
-	return l.isWhole() && isPlain(l.Device) || slices.ContainsFunc(l.Peers, isPlain)
+	return isPlain(l.Device) && (l.isWhole() || slices.ContainsFunc(l.Peers, isPlain))
 }
 
 // isBad reports whether too few copies are left.
@@ -177,7 +181,7 @@ func (d CopyDecline) Reason() string {
 	case d.Unknown != "":
 		return fmt.Sprintf("it takes a copy of the folder %q, and %s", d.Folder, d.Unknown)
 	case d.Policy.AtLeast == 0 && d.ReadAt.IsZero():
-		return fmt.Sprintf("no other device that Muster manages has the folder %q", d.Folder)
+		return fmt.Sprintf("no other device that Muster manages has the folder %q unencrypted", d.Folder)
 	case d.Policy.AtLeast == 0:
 		return fmt.Sprintf("what %s has of the folder %q is not proven to be on any other device", d.Owner, d.Folder)
 	}

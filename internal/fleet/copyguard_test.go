@@ -110,6 +110,7 @@ func TestWhereCopiesCannotBeKnownALossIsBadThatMayTakeOne(t *testing.T) {
 		isBad bool
 	}{
 		"a copy": {whole("a"), true}, "a share": {unshare("hub", "a"), true}, "a phone": {unshare("hub", "phone"), false},
+		"an encrypted device": {unshare("vault", "a"), false},
 	} {
 		if got, isBad := copies.Decline(one.loss); isBad != one.isBad || isBad && !strings.Contains(got.Reason(), "nobody") {
 			t.Errorf("%s: it is bad: %t, %s", name, isBad, got.Reason())

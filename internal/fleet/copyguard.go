@@ -174,8 +174,7 @@ func (f FolderCopies) reach(losses []CopyLoss) func(from DeviceID, passesOn func
 	}
 }
 
-// Reason says for people what would be left. It does not say when that was read, because it is part of what a person
-// answers; see When.
+// Reason says for people what would be left. It does not say when that was read; see When.
 func (d CopyDecline) Reason() string {
 	switch {
 	case d.Unknown != "":
@@ -191,6 +190,15 @@ func (d CopyDecline) Reason() string {
 	}
 	return fmt.Sprintf("what %s has of the folder %q is proven to be on %s %s, would be on %s, and the policy %q asks "+
 		"for %s", d.Owner, d.Folder, NumberText(d.Before), of, NumberText(d.After), d.Policy, NumberText(d.Policy.AtLeast))
+}
+
+// Question identifies what a person answers: the folder, the policy, and how many copies would be left. The rest of the
+// reason may change without another question.
+func (d CopyDecline) Question() string {
+	if d.Unknown != "" {
+		return fmt.Sprintf("%q unknown %s", d.Folder, d.Unknown)
+	}
+	return fmt.Sprintf("%q %q %d", d.Folder, d.Policy, d.After)
 }
 
 // When says for people when the copies were read last; "" where that says nothing.

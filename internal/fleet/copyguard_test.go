@@ -126,3 +126,12 @@ func TestADeclineSaysHowManyCopiesThereAreAndWhenTheyWereRead(t *testing.T) {
 		t.Errorf("got %s\nwant %s", text, want)
 	}
 }
+
+func TestAnAnswerIsForWhatIsLeft(t *testing.T) {
+	shown := CopyDecline{Folder: "f", Before: 3, After: 2}
+	more, fewer := shown, shown
+	more.Before, fewer.After = 4, 1
+	if more.Question() != shown.Question() || fewer.Question() == shown.Question() {
+		t.Errorf("got %s, %s and %s", shown.Question(), more.Question(), fewer.Question())
+	}
+}

@@ -58,6 +58,9 @@ func (f FolderCopies) Decline(losses ...CopyLoss) (worst CopyDecline, isBad bool
 	if f.Unknown != "" {
 		return CopyDecline{Folder: folder, Unknown: f.Unknown}, slices.ContainsFunc(losses, f.takesCopy)
 	}
+	if len(f.Policies) == 0 && !slices.ContainsFunc(losses, CopyLoss.isWhole) {
+		return worst, false // isBad would need the loss of a device's own copy.
+	}
 	before, after := f.reach(f.Going), f.reach(slices.Concat(f.Going, losses))
 	policies := f.Policies
 	if len(policies) == 0 {
@@ -85,10 +88,11 @@ func (c CopiesOf) passesOn(id DeviceID) bool { return slices.Contains(c.On, id) 
 // anybody passes changes on as far as nothing speaks against it.
 func anybody(DeviceID) bool { return true }
 
-// takesCopy reports whether a loss is of a managed device's copy that is not encrypted.
+// takesCopy reports whether a loss is of a managed device's copy that is not encrypted, or of the way from one to
+// another.
 func (f FolderCopies) takesCopy(l CopyLoss) bool {
 	isPlain := func(id DeviceID) bool { return slices.Contains(f.Plain, id) }
-	return l.isWhole() && isPlain(l.Device) || slices.ContainsFunc(l.Peers, isPlain)
+	return isPlain(l.Device) && (l.isWhole() || slices.ContainsFunc(l.Peers, isPlain))
 }
 
 // isBad reports whether too few copies are left.
@@ -170,14 +174,13 @@ func (f FolderCopies) reach(losses []CopyLoss) func(from DeviceID, passesOn func
 	}
 }
 
-// Reason says for people what would be left. It does not say when that was read, because it is part of what a person
-// answers; see When.
+// Reason says for people what would be left. It does not say when that was read; see When.
 func (d CopyDecline) Reason() string {
 	switch {
 	case d.Unknown != "":
 		return fmt.Sprintf("it takes a copy of the folder %q, and %s", d.Folder, d.Unknown)
 	case d.Policy.AtLeast == 0 && d.ReadAt.IsZero():
-		return fmt.Sprintf("no other device that Muster manages has the folder %q", d.Folder)
+		return fmt.Sprintf("no other device that Muster manages has the folder %q unencrypted", d.Folder)
 	case d.Policy.AtLeast == 0:
 		return fmt.Sprintf("what %s has of the folder %q is not proven to be on any other device", d.Owner, d.Folder)
 	}
@@ -187,6 +190,15 @@ func (d CopyDecline) Reason() string {
 	}
 	return fmt.Sprintf("what %s has of the folder %q is proven to be on %s %s, would be on %s, and the policy %q asks "+
 		"for %s", d.Owner, d.Folder, NumberText(d.Before), of, NumberText(d.After), d.Policy, NumberText(d.Policy.AtLeast))
+}
+
+// Question identifies what a person answers: the folder, the policy, and how many copies would be left. The rest of the
+// reason may change without another question.
+func (d CopyDecline) Question() string {
+	if d.Unknown != "" {
+		return fmt.Sprintf("%q unknown %s", d.Folder, d.Unknown)
+	}
+	return fmt.Sprintf("%q %q %d", d.Folder, d.Policy, d.After)
 }
 
 // When says for people when the copies were read last; "" where that says nothing.

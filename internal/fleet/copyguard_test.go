@@ -110,6 +110,7 @@ func TestWhereCopiesCannotBeKnownALossIsBadThatMayTakeOne(t *testing.T) {
 		isBad bool
 	}{
 		"a copy": {whole("a"), true}, "a share": {unshare("hub", "a"), true}, "a phone": {unshare("hub", "phone"), false},
+		"an encrypted device": {unshare("vault", "a"), false},
 	} {
 		if got, isBad := copies.Decline(one.loss); isBad != one.isBad || isBad && !strings.Contains(got.Reason(), "nobody") {
 			t.Errorf("%s: it is bad: %t, %s", name, isBad, got.Reason())
@@ -123,5 +124,14 @@ func TestADeclineSaysHowManyCopiesThereAreAndWhenTheyWereRead(t *testing.T) {
 		`"folder:f=3 within 15m" asks for 3 (read 1970-01-01 00:00:01 UTC)`
 	if text := got.Reason() + got.When(); text != want {
 		t.Errorf("got %s\nwant %s", text, want)
+	}
+}
+
+func TestAnAnswerIsForWhatIsLeft(t *testing.T) {
+	shown := CopyDecline{Folder: "f", Before: 3, After: 2}
+	more, fewer := shown, shown
+	more.Before, fewer.After = 4, 1
+	if more.Question() != shown.Question() || fewer.Question() == shown.Question() {
+		t.Errorf("got %s, %s and %s", shown.Question(), more.Question(), fewer.Question())
 	}
 }

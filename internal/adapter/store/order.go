@@ -60,6 +60,9 @@ func (t *tx) recordOrder(order fleet.Order) {
 	if order.GoOn {
 		detail += ", also after failures"
 	}
+	if order.AllCopies {
+		detail += ", also where it restarts all proven copies of data"
+	}
 	if order.Type.ChangesFiles() { // After a crash only this entry says how much was agreed to.
 		detail += fmt.Sprintf(", at most %d items on each device", order.MaxItems)
 	}

@@ -24,6 +24,22 @@ func TestTheAuditSaysHowManyItemsWereAgreedTo(t *testing.T) {
 	})
 }
 
+// Nothing else says that a person allowed an order to take all copies.
+func TestTheAuditSaysThatAllCopiesMayRestart(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		for _, isAllowed := range []bool{false, true} {
+			must(s.BeginOrder(t.Context(), fleet.Order{Status: fleet.OrderRunning,
+				Devices:   []fleet.DeviceID{deviceN(1).ID, deviceN(2).ID},
+				OrderSpec: fleet.OrderSpec{Type: fleet.OrderRestart, AllCopies: isAllowed}}))(t)
+			newest := must(s.Audit(t.Context(), fleet.AuditQuery{What: "devices.restart", Limit: 1}))(t)
+			if len(newest) != 1 || strings.Contains(newest[0].Detail, "all proven copies") != isAllowed {
+				t.Errorf("with allCopies %t the audit has %+v", isAllowed, newest)
+			}
+		}
+	})
+}
+
 func TestAnOrderIsKeptWithHowFarItIs(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
 		s := open(t, options)

@@ -161,12 +161,11 @@ func (c *Change) holdForCopies(d fleet.CopyDecline) {
 	if c.Class != Held {
 		c.Class, c.Reason = Held, ""
 	}
-	for _, text := range []*string{&c.Reason, &c.copies} {
-		if *text != "" {
-			*text += "; "
-		}
-		*text += d.Reason()
+	if c.Reason != "" {
+		c.Reason += "; "
 	}
+	c.Reason += d.Reason()
+	c.copies += d.Question() + "; "
 	if c.note == "" {
 		c.note = d.When()
 	}

@@ -1,6 +1,8 @@
 package plan_test
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -155,13 +157,26 @@ func TestAnAnswerIsForTheNumberOfCopiesThatWasShown(t *testing.T) {
 	}
 	c.facts.Copies = func(folder string) fleet.FolderCopies {
 		copies := known(folder)
+		more := fleet.DeviceID("another")
 		for i := range copies.Data {
-			copies.Data[i].On = copies.Data[i].On[:2]
+			copies.Data[i].On = append(slices.Clip(copies.Data[i].On), more)
 		}
+		peers := append(slices.Clip(copies.Shares[stconfig.SampleID]), more)
+		copies.Plain = append(slices.Clip(copies.Plain), more)
+		copies.Shares = maps.Clone(copies.Shares)
+		copies.Shares[stconfig.SampleID], copies.Shares[more] = peers, []fleet.DeviceID{stconfig.SampleID}
 		return copies
 	}
-	if fewer, whole := planned(); fewer == answer || whole == digest {
-		t.Error("a copy is lost, and the earlier answer still counts")
+	if more, _ := planned(); more != answer {
+		t.Error("as many copies as before would be left, and it is another question")
+	}
+	c.facts.Copies = func(folder string) fleet.FolderCopies {
+		copies := known(folder)
+		copies.Policies = []fleet.CopyPolicy{{Folder: copyFolder, AtLeast: 4}}
+		return copies
+	}
+	if other, whole := planned(); other == answer || whole == digest {
+		t.Error("the policy asks for more, and the earlier answer still counts")
 	}
 }
 

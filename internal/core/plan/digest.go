@@ -58,7 +58,7 @@ func (p Plan) digest(observed stconfig.Value) string {
 	h := hmac.New(sha256.New, []byte(observed.Get("gui").Get("apiKey").Str()))
 	fmt.Fprintf(h, "%s %s\n", p.Device, p.Observed)
 	for _, c := range p.Changes {
-		fmt.Fprintf(h, "%s %q %q\n", c.Class, c.Key.String(), c.grounds())
+		fmt.Fprintf(h, "%s %q %q %q\n", c.Class, c.Key.String(), c.grounds(), c.copies)
 		if c.send.Exists() { // p.Observed covers the values before the change.
 			c.send.WriteJSON(h)
 		}

@@ -84,7 +84,7 @@ func (c *folderConflictsCommand) everywhere(ctx context.Context, env *environmen
 		}
 	}
 	if len(found) == 0 && c.forPeople() {
-		_, err := fmt.Fprintln(env.Out, "No daemon tells of a conflict file.")
+		_, err := fmt.Fprintln(env.Out, "No folder waits because of conflicts.")
 		return err
 	}
 	label := labels(ctx, server)

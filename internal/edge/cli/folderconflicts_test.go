@@ -29,7 +29,7 @@ func TestConflictsAreListedOfAllFolders(t *testing.T) {
 	}
 	answers["waiting"], answers["overview/folders"] = api.Waiting{}, []api.FolderOverview{}
 	if _, out, _ := run(t, "folder", "conflicts", "--server", address, "--token", "x"); out !=
-		"No daemon tells of a conflict file.\n" {
+		"No folder waits because of conflicts.\n" {
 		t.Errorf("got %s", out)
 	}
 }

@@ -32,8 +32,10 @@ var wireWords = map[string]wireWord{
 	"secret":          {"encrypted-with", "secret"},
 }
 
-// wireText matches the fields of wireWords that are no ordinary words.
-var wireText = regexp.MustCompile(`\b(apiAddress|apiPort|apiKey|expiresInS|overlapS|keepFreePercent|sendReceive)\b`)
+// wireText matches the fields of wireWords that are no ordinary words, with what is before them. In keys of a
+// configuration such as gui.apiKey the names mean something else.
+var wireText = regexp.MustCompile(
+	`(^|[^\w.])(apiAddress|apiPort|apiKey|expiresInS|overlapS|keepFreePercent|sendReceive)\b`)
 
 // inOwnWords has an error name flags and arguments of the command instead of fields of the API.
 func inOwnWords(command *kong.Node, err error) error {
@@ -70,12 +72,13 @@ func detailIn(command *kong.Node, d api.ProblemDetail) api.ProblemDetail {
 }
 
 func wordsIn(command *kong.Node, text string) string {
-	return wireText.ReplaceAllStringFunc(text, func(field string) string {
-		word := wireWords[field]
+	return wireText.ReplaceAllStringFunc(text, func(match string) string {
+		parts := wireText.FindStringSubmatch(match)
+		word := wireWords[parts[2]]
 		if hasFlag(command, word.flag) {
-			return "--" + word.flag
+			return parts[1] + "--" + word.flag
 		}
-		return word.words
+		return parts[1] + word.words
 	})
 }
 

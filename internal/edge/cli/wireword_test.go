@@ -34,6 +34,9 @@ func TestErrorsNameTheFlagsOfTheCommand(t *testing.T) {
 		{"template form put limits Slow send=x", "no rate (send)", "form.send", "", "no rate"},
 		{"folder share Team --tag a --path x", "no path (--path)", "form.paths.linux", "", "no path"},
 		{"device get nas", "Check the device's address and port.", "", "", "Check the device's apiAddress and apiPort."},
+		{"device get nas", "muster template set gui.apiKey", "", "",
+			"say muster template set gui.apiKey, not the API key as apiKey"},
+		{"device get nas", "not the API key", "", "", "not the apiKey"},
 	} {
 		problem = api.Problem{Status: http.StatusUnprocessableEntity, Detail: test.message,
 			Errors: []api.ProblemDetail{{Field: test.field, Location: test.location, Message: test.message}}}

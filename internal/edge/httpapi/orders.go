@@ -66,13 +66,13 @@ func (s OrderHandlers) routes(b *base) []route {
 		name := string(order)
 		rt := route{method: http.MethodPost, permission: auth.Apply, query: orderParams[order],
 			reply: reflect.TypeFor[api.Order](), creates: true, onlyCreates: true, volatile: true, conflicts: true, off: off}
+		if order.Restarts() {
+			rt.query = append(slices.Clip(rt.query), allCopiesParam)
+		}
 		device, tag := rt, rt
 		device.path, device.name = Prefix+"/devices/{deviceID}/orders/"+name, name+"Device"
 		device.summary, device.handle = orderSummaries[order], s.orderDevice(order)
 		tag.path, tag.name = Prefix+"/tags/{tag}/orders/"+name, name+"Tag"
-		if order.Restarts() {
-			tag.query = append(slices.Clip(tag.query), allCopiesParam)
-		}
 		tag.summary = orderSummaries[order] +
 			", of the devices with a tag one after the other, ending at the first that fails"
 		tag.handle = s.orderTag(order)

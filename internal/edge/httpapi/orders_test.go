@@ -62,6 +62,13 @@ func TestARestartOfAllCopiesIsAllowedInTheOrder(t *testing.T) {
 		t.Errorf("given were %+v", o.given)
 	}
 	w.problem(http.StatusUnprocessableEntity, post("/orders", `{"type":"rescan","allCopies":true,`+both+`}`))
+	one := "/devices/" + string(idA) + "/orders/"
+	w.want(http.StatusCreated, post(one+"restart?allCopies=true", ""))
+	w.want(http.StatusCreated, post(one+"upgrade?major=true&allCopies=true", ""))
+	if len(o.given) != 4 || !o.given[2].AllCopies || !o.given[3].AllCopies || !o.given[3].Major {
+		t.Errorf("given to one device were %+v", o.given)
+	}
+	w.problem(http.StatusUnprocessableEntity, post(one+"rescan?allCopies=true", ""))
 }
 
 func TestAListOfOrdersHasCountsInThePlaceOfDevices(t *testing.T) {

@@ -43,6 +43,9 @@ func (p *Prover) FolderCopies(folder string) fleet.FolderCopies {
 		if !s.isEncrypted {
 			known.Plain = append(known.Plain, s.device)
 		}
+		if known.Unknown != "" { // Only Plain is asked for then.
+			continue
+		}
 		known.Tags[s.device] = s.tags
 		if snapshot := p.o.Snapshot(s.device); snapshot != nil && snapshot.Shares != nil {
 			known.Shares[s.device] = slices.Collect(snapshot.Sharers(folder))

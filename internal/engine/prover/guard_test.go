@@ -76,5 +76,11 @@ func TestAnOrderToAllDevicesWithDataOfAPolicyIsFound(t *testing.T) {
 		if got, isBad := p.Interrupts([]fleet.DeviceID{a, b}); isBad {
 			t.Errorf("without a policy: %+v", got)
 		}
+		p.daemons.mu.Lock()
+		p.policies = nil
+		p.daemons.mu.Unlock()
+		if got, isBad := p.Interrupts([]fleet.DeviceID{a, b}); !isBad || got.Unknown == "" {
+			t.Errorf("nobody knows the policies: %t, %+v", isBad, got)
+		}
 	})
 }

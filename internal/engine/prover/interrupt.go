@@ -29,10 +29,11 @@ func (p *Prover) Interrupts(devices []fleet.DeviceID) (decline fleet.CopyDecline
 	return decline, false
 }
 
-// policyFolders returns the folders of these devices that policies ask for copies of, sorted.
+// policyFolders returns the folders of these devices that policies ask for copies of, sorted. Where it is not known
+// which policies there are, it returns all folders of the devices.
 func (p *Prover) policyFolders(devices []fleet.DeviceID) []string {
 	registry, policies := p.o.Registry(), p.o.Policies()
-	if registry == nil || len(policies) == 0 {
+	if registry == nil || policies != nil && len(policies) == 0 {
 		return nil
 	}
 	folders := map[string]bool{}
@@ -40,7 +41,7 @@ func (p *Prover) policyFolders(devices []fleet.DeviceID) []string {
 		for _, folder := range p.foldersOf(id) {
 			if !folders[folder.Folder] {
 				has := p.devicesOf(folder.Folder, registry)
-				folders[folder.Folder] = len(policiesOf(folder.Folder, policies, has, registry)) > 0
+				folders[folder.Folder] = policies == nil || len(policiesOf(folder.Folder, policies, has, registry)) > 0
 			}
 		}
 	}

@@ -54,7 +54,7 @@ func (g *goingLosses) of(folder string, but fleet.DeviceID, now time.Time) (loss
 
 // reserve notes the losses of a plan that is about to be sent. It returns false, and notes nothing, if another device
 // reserved losses of one of the folders after the plan was made: the plan is made again then. seen is what count
-// returned before the plan was made.
+// returned before the plan was made. Where the device reserves the same losses again, the others have counted them.
 func (g *goingLosses) reserve(id fleet.DeviceID, losses []fleet.CopyLoss, seen int64, now time.Time) bool {
 	if len(losses) == 0 {
 		return true
@@ -72,9 +72,18 @@ func (g *goingLosses) reserve(id fleet.DeviceID, losses []fleet.CopyLoss, seen i
 			return false
 		}
 	}
-	g.reserved++
-	g.losses[id] = reservation{g.reserved, now.Add(goingTime), losses}
+	own, isReserved := g.losses[id]
+	if !isReserved || !slices.EqualFunc(own.losses, losses, isSameLoss) {
+		g.reserved++
+		own.number = g.reserved
+	}
+	g.losses[id] = reservation{own.number, now.Add(goingTime), losses}
 	return true
+}
+
+func isSameLoss(a, b fleet.CopyLoss) bool {
+	return a.Folder == b.Folder && a.Device == b.Device && (a.Peers == nil) == (b.Peers == nil) &&
+		slices.Equal(a.Peers, b.Peers)
 }
 
 // copiesFor returns the function that gives what is known of the copies of a folder when a device is planned. It
@@ -91,9 +100,16 @@ func (e *Engine) copiesFor(id fleet.DeviceID) func(folder string) fleet.FolderCo
 }
 
 // reserveCopies notes the losses of copies that the plan is about to make. It returns false if the plan has to be made
-// again first.
+// again first. Where no policy asks for copies, no change waits for those of other devices.
 func (e *Engine) reserveCopies(now planned) bool {
-	return e.going.reserve(now.id, now.plan.CopyLosses(now.observed()), now.reserved, time.Now())
+	if e.o.Copies == nil {
+		return true
+	}
+	losses := slices.DeleteFunc(now.plan.CopyLosses(now.observed()), func(l fleet.CopyLoss) bool {
+		copies := e.o.Copies(l.Folder)
+		return len(copies.Policies) == 0 && copies.Unknown == ""
+	})
+	return e.going.reserve(now.id, losses, now.reserved, time.Now())
 }
 
 // rememberShort notes whether changes of the device's plan wait because of copies.

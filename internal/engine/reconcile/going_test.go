@@ -1,39 +1,80 @@
 package reconcile
 
 import (
+	"context"
+	"fmt"
 	"testing"
 	"time"
 
 	"muster/internal/fleet"
 )
 
-// TestTwoDevicesDoNotGiveUpCopiesOfAFolderAtOnce covers two plans that were made before either was sent: each counts
-// the copy of the other.
-func TestTwoDevicesDoNotGiveUpCopiesOfAFolderAtOnce(t *testing.T) {
+// TestTheSameLossesAgainDisturbNobody covers two devices whose attempts take turns.
+func TestTheSameLossesAgainDisturbNobody(t *testing.T) {
 	g := goingLosses{losses: map[fleet.DeviceID]reservation{}}
-	now := time.Unix(0, 0)
-	of := func(id fleet.DeviceID) []fleet.CopyLoss { return []fleet.CopyLoss{{Folder: "docs", Device: id}} }
+	loss := func(id fleet.DeviceID, peers ...fleet.DeviceID) []fleet.CopyLoss {
+		return []fleet.CopyLoss{{Folder: "docs", Device: id, Peers: peers}}
+	}
+	now := time.Unix(1, 0)
+	if !g.reserve("a", loss("a", "x"), 0, now) || g.reserve("b", loss("b", "x"), 0, now) {
+		t.Fatal("b was planned before a reserved")
+	}
 	seen := g.count()
-	if !g.reserve(first, of(first), seen, now) {
-		t.Error("the first waits")
+	if !g.reserve("a", loss("a", "x"), seen, now) || !g.reserve("b", loss("b", "x"), seen, now) {
+		t.Error("a reserved the same again, and b has counted that")
 	}
-	if g.reserve(second, of(second), seen, now) {
-		t.Error("the second goes by a plan that does not know of the first")
+	seen = g.count()
+	if !g.reserve("a", loss("a", "x", "y"), seen, now) || g.reserve("b", loss("b", "x"), seen, now) {
+		t.Error("a reserved more than b has counted")
 	}
-	if losses := g.of("docs", second, now); len(losses) != 1 || losses[0].Device != first {
-		t.Errorf("the next plan of the second knows of %v", losses)
+	seen = g.count()
+	later := now.Add(2 * goingTime)
+	if !g.reserve("a", loss("a", "x", "y"), seen, later) || g.reserve("b", loss("b", "x"), seen, later) {
+		t.Error("the reservation had ended, and b has not counted it")
 	}
-	if losses := g.of("docs", first, now); len(losses) != 0 {
-		t.Errorf("the first knows of its own loss: %v", losses)
+}
+
+// docsStore and docsDaemon have other documents.
+type docsStore struct{ Store }
+
+func (docsStore) ObservedConfig(context.Context, fleet.DeviceID) (fleet.ObservedConfig, error) {
+	return fleet.ObservedConfig{JSON: []byte("stored"), Digest: "stored"}, nil
+}
+
+type docsDaemon struct {
+	Daemon
+	reads int
+}
+
+func (d *docsDaemon) Config(context.Context, fleet.DeviceID) (fleet.ObservedConfig, error) {
+	d.reads++
+	return fleet.ObservedConfig{JSON: []byte("fresh"), Digest: fmt.Sprint("fresh ", d.reads)}, nil
+}
+
+// TestBothPlansOfAComparisonAreOfOneDocument covers more devices than are read afresh.
+func TestBothPlansOfAComparisonAreOfOneDocument(t *testing.T) {
+	daemon := &docsDaemon{}
+	e := &Engine{queue: &queue{}, o: Options{Store: docsStore{}, Daemon: daemon}}
+	w := whatIf{Engine: e, now: &generation{}, then: &generation{}}
+	document := func(i int) string {
+		in := input{id: fleet.DeviceID(fmt.Sprint(i)), known: Known{Online: true, Unstored: true, Digest: "newer"}}
+		got, err := w.freshDocument(t.Context(), in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.Digest
 	}
-	if !g.reserve(second, of(second), g.count(), now) {
-		t.Error("the second waits although its plan knows of the first")
+	const devices = mostFreshReads + 6
+	var first [devices]string
+	for i := range devices {
+		first[i] = document(i)
 	}
-	other := []fleet.CopyLoss{{Folder: "other", Device: third}}
-	if !g.reserve(third, other, seen, now) || !g.reserve(third, nil, seen, now) {
-		t.Error("a loss in another folder waits")
+	for i := range devices {
+		if second := document(i); second != first[i] {
+			t.Errorf("device %d is compared by %q and %q", i, first[i], second)
+		}
 	}
-	if losses := g.of("docs", third, now.Add(goingTime)); len(losses) != 0 {
-		t.Errorf("after a while it still knows of %v", losses)
+	if daemon.reads != mostFreshReads || first[0] == "stored" || first[devices-1] != "stored" {
+		t.Errorf("%d reads, %q", daemon.reads, first)
 	}
 }

@@ -213,11 +213,13 @@ func (r *OrderRunner) mayInterrupt(spec fleet.OrderSpec, devices []fleet.DeviceI
 	}
 	message := fmt.Sprintf("a policy asks for copies of the folder %q, and no device outside this order is proven to "+
 		"have what %s has of it", found.Folder, found.Owner)
+	const allow = "allow it: by its box in the console, or by --all-copies."
 	if found.Unknown != "" {
 		message = fmt.Sprintf("the order restarts devices with the folder %q, and %s", found.Folder, found.Unknown)
+		return conflict(message, "Give the order to one device at a time. Or "+allow)
 	}
 	return conflict(message, "Give the order to some of these devices first, and to the others when these are up to "+
-		"date. Or allow it: by its box in the console, or by --all-copies.")
+		"date. Or "+allow)
 }
 
 // errorAbout returns an error with the device in its message.

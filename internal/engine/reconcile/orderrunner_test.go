@@ -33,6 +33,7 @@ type fakes struct {
 	gone       []fleet.DeviceID              // registered no more
 	mayOrder   map[fleet.DeviceID]error      // nil: it may
 	allCopies  bool                          // several devices have all proven copies of a folder
+	unknown    string                        // why copies cannot be known
 	acts       func(id fleet.DeviceID) error // what becomes of an order; nil: all goes well
 	ended      chan fleet.Order              // orders that are not running any more
 }
@@ -113,6 +114,9 @@ func (f *fakes) CarryOut(ctx context.Context, id fleet.DeviceID, spec fleet.Orde
 }
 
 func (f *fakes) Interrupts(devices []fleet.DeviceID) (fleet.CopyDecline, bool) {
+	if f.unknown != "" {
+		return fleet.CopyDecline{Folder: "docs", Unknown: f.unknown}, true
+	}
 	return fleet.CopyDecline{Folder: "docs", Owner: devices[0]}, f.allCopies
 }
 
@@ -466,6 +470,20 @@ func TestAServerThatStopsSaysOfHowManyDevicesItIsNotKnownWhetherTheyWereTold(t *
 	}
 	if states := end.States(); !slices.Equal(states, slices.Repeat([]fleet.OrderState{fleet.OrderStateUnknown}, 3)) {
 		t.Errorf("got the states %v", states)
+	}
+}
+
+// TestWhereCopiesCannotBeKnownAnOrderIsForOneDevice covers the hint: some of the devices would be refused, too.
+func TestWhereCopiesCannotBeKnownAnOrderIsForOneDevice(t *testing.T) {
+	f := newFakes(t)
+	f.unknown = "more than 100 devices have it"
+	r, _ := f.start()
+	_, err := r.Begin(t.Context(), fleet.OrderSpec{Type: fleet.OrderUpgrade}, "", all)
+	if !strings.Contains(fleet.Reason(err), f.unknown) || !strings.Contains(hintOf(err), "one device at a time") {
+		t.Errorf("got %v, hint %q", err, hintOf(err))
+	}
+	if _, err := r.Begin(t.Context(), fleet.OrderSpec{Type: fleet.OrderUpgrade}, "", all[:1]); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -27,6 +27,8 @@ type pass struct {
 	// one.
 	unplanned *input
 
+	contested bool // The last attempt sent nothing, because another device gave up a copy of the same folder.
+
 	// covered are the answers for all members of the rollout that match held changes of this device while nothing can be
 	// sent to the daemon. They are not stored: the device uses them once Muster can write to it.
 	covered []fleet.Consent

@@ -56,8 +56,11 @@ func (p *pass) sendAll(ctx context.Context, now planned) (planned, error) {
 	if len(now.plan.Sendable()) == 0 && !p.history.isUnsaved() {
 		return now, nil
 	}
-	return now, &fleet.Error{Code: fleet.CodeUnavailable, During: "apply plan",
-		Message: "the configuration keeps changing while it is being written"}
+	message := "the configuration keeps changing while it is being written"
+	if p.contested {
+		message = "other devices keep giving up copies of the same folders"
+	}
+	return now, &fleet.Error{Code: fleet.CodeUnavailable, During: "apply plan", Message: message}
 }
 
 // attempt is one plan on its way to the daemon, with its intent, its writes and their outcome.
@@ -185,8 +188,13 @@ func (a *attempt) moved(ctx context.Context) (bool, error) {
 		return true, cmp.Or(a.abandon(ctx, "the configuration changed, and no plan could be made from the new one"),
 			a.planFailed(next.input, err))
 	}
-	if a.now = next; a.now.plan.Digest == a.intended.plan.Digest && (isReserved || a.reserveCopies(a.now)) {
+	a.now = next
+	isMoved := a.now.plan.Digest != a.intended.plan.Digest
+	if !isMoved && (isReserved || a.reserveCopies(a.now)) {
 		return false, nil
+	}
+	if a.contested = !isReserved && (!isMoved || a.intended.plan.Observed == a.now.digest); a.contested {
+		return true, a.abandon(ctx, "another device gives up a copy of the same folder: planned again")
 	}
 	return true, a.abandon(ctx, "the configuration changed meanwhile: planned again")
 }

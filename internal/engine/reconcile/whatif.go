@@ -50,6 +50,9 @@ type whatIf struct {
 	asking    *asking
 
 	freshReads atomic.Int64 // reads of daemons
+	// documents has what was compared under the present registry, for the plan under the other one: the document that a
+	// daemon gave, or an empty one in the place of the stored document.
+	documents sync.Map
 
 	mu   sync.Mutex // held while each is called
 	each func(plan.Effect)
@@ -124,7 +127,7 @@ func (w *whatIf) compare(ctx context.Context, ids []fleet.DeviceID) (left []flee
 				return nil // a device whose plan fails under the present registry has no changes
 			}
 			planned[i] = out.plan.Changes
-			kept.Add(sizeOf(planned[i]))
+			kept.Add(sizeOf(planned[i]) + w.keptOf(ids[i]))
 			return err
 		})
 	})
@@ -244,24 +247,54 @@ const mostFreshReads = 64
 
 // freshDocument returns the device's document as the store has it, or as the daemon has it where the entries may be of
 // a newer one: the mirror stores documents with a delay. With an older document, a value that Muster has replaced since
-// would look as if somebody had put it back.
+// would look as if somebody had put it back. Both plans of a device are made from the same document.
 func (w *whatIf) freshDocument(ctx context.Context, in input) (fleet.ObservedConfig, error) {
+	earlier, isSecond := w.documents.LoadAndDelete(in.id)
+	if isSecond {
+		if observed := earlier.(fleet.ObservedConfig); observed.JSON != nil {
+			return observed, nil
+		}
+		return w.o.Store.ObservedConfig(ctx, in.id)
+	}
+	observed, isFresh, err := w.chosenDocument(ctx, in)
+	if err == nil && w.now != w.then {
+		if !isFresh {
+			w.documents.Store(in.id, fleet.ObservedConfig{})
+			return observed, nil
+		}
+		w.documents.Store(in.id, observed)
+	}
+	return observed, err
+}
+
+// keptOf returns how many bytes of memory the document of a device takes until it is compared.
+func (w *whatIf) keptOf(id fleet.DeviceID) int64 {
+	observed, isKept := w.documents.Load(id)
+	if !isKept {
+		return 0
+	}
+	return int64(len(observed.(fleet.ObservedConfig).JSON))
+}
+
+// chosenDocument returns the document that a device is compared by. isFresh is true if its daemon was asked for it.
+func (w *whatIf) chosenDocument(ctx context.Context, in input) (observed fleet.ObservedConfig, isFresh bool,
+	err error) {
 	stored, err := w.o.Store.ObservedConfig(ctx, in.id)
 	if err != nil || !in.known.Online {
-		return stored, err
+		return stored, false, err
 	}
 	overtaken := in.known.Unstored && stored.Digest != in.known.Digest
 	if m := w.queue.find(in.id); m != nil {
 		overtaken = overtaken || m.history.overtakes(stored)
 	}
 	if !overtaken || w.freshReads.Add(1) > mostFreshReads {
-		return stored, nil
+		return stored, false, nil
 	}
 	now, err := w.o.Daemon.Config(ctx, in.id)
 	if err != nil && ctx.Err() == nil {
-		return stored, nil //nolint:nilerr // A daemon that went away has its stored document.
+		return stored, false, nil //nolint:nilerr // A daemon that went away has its stored document.
 	}
-	return now, err
+	return now, true, err
 }
 
 // keptDocument returns the input with the device's entries and document as the store has them.

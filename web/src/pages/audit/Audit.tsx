@@ -15,7 +15,7 @@ import { List, Panel, Row } from "../../ui/layout";
 import { Loads, Nothing, Page } from "../../ui/page";
 import { Ago, Faint, Mono, Strong, Text, To } from "../../ui/text";
 import { UndoRollout } from "../rollouts/UndoDialog";
-import { isTemplate, lately, namesThen, rolloutOf, subjectOf } from "./audit";
+import { isTemplate, lastOf, lately, namesThen, rolloutOf, subjectOf } from "./audit";
 import { AuditDetail } from "./AuditDetail";
 
 const page = 100;
@@ -67,7 +67,7 @@ export default function Audit() {
   const typed = {
     ...{ who: who.trim(), what: what.trim(), subject: idOf(subject.trim(), labels) },
     ...{ since: dayIn(since), until: dayIn(until) },
-    last: last in lately ? last : "",
+    last: lastOf(last, dayIn(since)),
   };
   const [filter] = useDebouncedValue(typed, 300);
   const queryOf = (limit: number, after: string) => ({
@@ -139,9 +139,9 @@ export default function Audit() {
           <Button
             key={name}
             size="xs"
-            variant={last === name ? "filled" : "default"}
-            aria-pressed={last === name}
-            onClick={() => setLast(last === name ? "" : name)}
+            variant={typed.last === name ? "filled" : "default"}
+            aria-pressed={typed.last === name}
+            onClick={() => setLast(typed.last === name ? "" : name, "since")}
           >
             {says}
           </Button>
@@ -153,7 +153,7 @@ export default function Audit() {
           leftSectionWidth={46}
           aria-label="From this day on"
           value={dayIn(since)}
-          onChange={(event) => setSince(event.currentTarget.value)}
+          onChange={(event) => setSince(event.currentTarget.value, "last")}
         />
         <TextInput
           type="date"

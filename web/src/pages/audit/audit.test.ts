@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { namesThen, rolloutOf, subjectOf, templateOf, versionsAt } from "./audit";
+import { lastOf, namesThen, rolloutOf, subjectOf, templateOf, versionsAt } from "./audit";
 
 const at = "2026-01-02T03:04:05.678Z";
 
@@ -42,10 +42,15 @@ test("a template that is gone has its name in every entry of the page", () => {
 });
 
 test("an entry has the rollout by which its change can be undone", () => {
-  const change = { at: "2026-11-20T10:01:00Z", since: "2026-11-20T10:00:00Z", who: "anna", rollout: 7, undoable: true };
-  const entry = { at: "2026-11-20T10:00:30Z", who: "anna" };
+  const change = { at: "2026-11-20T10:01:00Z", since: "2026-11-20T10:00:00Z", who: "anna", rollout: 7, undoable: true, parts: [{ what: "template.replace" }] };
+  const entry = { at: "2026-11-20T10:00:30Z", who: "anna", what: "template.replace" };
   expect(rolloutOf(entry, [change])).toBe(7);
   expect(rolloutOf({ ...entry, who: "otto" }, [change])).toBe(0);
   expect(rolloutOf({ ...entry, at: "2026-11-20T10:02:00Z" }, [change])).toBe(0);
   expect(rolloutOf(entry, [{ ...change, undoable: false }])).toBe(0);
+  expect(rolloutOf({ ...entry, what: "secret.put" }, [change])).toBe(0);
+});
+
+test("a day from which on entries are listed goes before the last hour", () => {
+  expect([lastOf("hour", ""), lastOf("hour", "2026-11-20"), lastOf("year", "")]).toEqual(["hour", "", ""]);
 });

@@ -67,13 +67,25 @@ export function subjectOf(
   return labels.get(entry.subject) || brief(entry.subject);
 }
 
-type Change = Pick<Schemas["RecentChange"], "at" | "since" | "who" | "rollout" | "undoable">;
+type Change = Pick<Schemas["RecentChange"], "at" | "since" | "who" | "rollout" | "undoable"> & {
+  parts: Pick<Schemas["ChangePart"], "what">[];
+};
 
-/** rolloutOf is the rollout by which the change that an entry belongs to can be undone; 0: none. */
-export function rolloutOf({ at, who }: Pick<Schemas["AuditEntry"], "at" | "who">, changes: Change[]): number {
+/**
+ * rolloutOf is the rollout by which the change that an entry belongs to can be undone; 0: none. A change has only acts
+ * of the kinds that it lists: others of the same person at the same time are not taken back.
+ */
+export function rolloutOf(
+  { at, who, what }: Pick<Schemas["AuditEntry"], "at" | "who" | "what">,
+  changes: Change[],
+): number {
   const moment = new Date(at).getTime();
   const of = changes.find(
-    (one) => one.who === who && new Date(one.since).getTime() <= moment && moment <= new Date(one.at).getTime(),
+    (one) =>
+      one.who === who &&
+      one.parts.some((part) => part.what === what) &&
+      new Date(one.since).getTime() <= moment &&
+      moment <= new Date(one.at).getTime(),
   );
   return of?.undoable ? of.rollout : 0;
 }
@@ -85,3 +97,6 @@ export const lately: Readonly<Record<string, { says: string; ms: number }>> = {
   hour: { says: "Last hour", ms: hour },
   day: { says: "Last 24 hours", ms: 24 * hour },
 };
+
+/** lastOf is which of these buttons is active; blank: none. A day from which on entries are listed goes before them. */
+export const lastOf = (last: string, since: string) => (since === "" && last in lately ? last : "");

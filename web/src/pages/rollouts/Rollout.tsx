@@ -195,8 +195,8 @@ const badgesOf = (rollout: Detail) => (isOver(rollout.status) ? formerMembers : 
 
 const mostDots = 120;
 
-/** gotIt tells whether a device got the change, whatever came of it. */
-const gotIt = (state: string) => state !== "later" && state !== "absent";
+/** wasAdmitted tells whether a device was admitted to the change, whatever came of it. */
+const wasAdmitted = (state: string) => state !== "later" && state !== "absent";
 
 function Waves({ rollout }: { rollout: Detail }) {
   const waves = rollout.waves.map((size, i) => ({
@@ -216,7 +216,7 @@ function Waves({ rollout }: { rollout: Detail }) {
       <div className="u-waves" tabIndex={0} role="group" aria-label="Waves">
         {waves.map((wave) => {
           const wasUndone = rollout.status === "undone";
-          const good = wave.members.filter(({ state }) => (wasUndone ? gotIt(state) : state === "good")).length;
+          const good = wave.members.filter(({ state }) => (wasUndone ? wasAdmitted(state) : state === "good")).length;
           const isDone = good === wave.size;
           return (
             <div
@@ -228,7 +228,7 @@ function Waves({ rollout }: { rollout: Detail }) {
               <Row spread>
                 <Strong>Wave {wave.number}</Strong>
                 <Faint>
-                  {good} of {wave.size} {wasUndone ? "had it before the undo" : "done"}
+                  {good} of {wave.size} {wasUndone ? "were admitted before the undo" : "done"}
                 </Faint>
               </Row>
               <div className="u-dots" aria-hidden>

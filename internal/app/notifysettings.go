@@ -80,7 +80,7 @@ func (a *App) receivers() (notify.Settings, *fleet.Impairment) {
 			Next: "Type `muster audit verify`. Meanwhile start the server with --notify-url or --notify-mail-to."}
 	}
 	if _, err := ofSettings(s).Senders(refuseLocal); err != nil {
-		only := s // with channels, routes, silences and the mail server, without the receivers of settings
+		only := s
 		only.URLs, only.Secret, only.MailTo, only.Unsure = a.o.Notify.URLs, a.o.Notify.Secret, a.o.Notify.MailTo, true
 		a.dropUseless(&only)
 		return only, &fleet.Impairment{Part: fleet.PartNotify,

@@ -30,7 +30,7 @@ type SinkStream string
 
 // The streams. Each entry of the event log is in one of them.
 const (
-	StreamAudit    SinkStream = "audit"    // who did what in Muster
+	StreamAudit    SinkStream = "audit"    // acts of people and tokens in Muster
 	StreamProblems SinkStream = "problems" // connections and configurations of devices
 	StreamChanges  SinkStream = "changes"  // configurations that were read, and orders
 	StreamSync     SinkStream = "sync"     // folders, conflicts and peers
@@ -56,10 +56,10 @@ type Sink struct {
 	Kind    SinkKind
 	Address string // URL; tcp://HOST:PORT or tls://HOST:PORT of a syslog server; "" of a file
 	Streams []SinkStream
-	Index   string            // of Elasticsearch, also a data stream; "" for other kinds
+	Index   string            // Index of Elasticsearch, or a data stream. It is "" for other kinds.
 	Headers map[string]Secret // sent with each request; a log-in is one of them
 	By      string            // name of the person or token that saved it
-	At      time.Time         // when it was saved
+	At      time.Time         // At is the time of the last change.
 }
 
 // SinkDefaultIndex is the index or data stream of Elasticsearch that gets the documents unless a sink names another.
@@ -209,9 +209,9 @@ type SinkProgress struct {
 // SinkRefusal is an entry that a sink refused: a dead letter.
 type SinkRefusal struct {
 	Stream SinkStream
-	Number int64 // of the entry in its stream
+	Number int64 // Number of the entry in its stream.
 	At     time.Time
-	Reason string // what the sink answered
+	Reason string // Reason is the sink's answer.
 }
 
 // SinkState is a sink and how it stands.
@@ -220,5 +220,5 @@ type SinkState struct {
 	SinkCursor
 	Waiting int64     // entries that are recorded and not sent yet, of all streams; at most, since some may be left out
 	Trouble string    // why the last attempt failed; "" when it succeeded
-	Since   time.Time // since when attempts have failed
+	Since   time.Time // Since is the time of the first attempt that failed.
 }

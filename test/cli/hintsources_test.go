@@ -31,7 +31,7 @@ var hintsElsewhere = map[string]string{
 	"Run `muster enroll` on the daemon's machine, or compare":        "the state of a device that discovery found has it; see test/discovery",
 	"Start with an empty home folder":                                "the server does not start",
 	"Syncthing makes itself another":                                 "TestCommandsOfEachCauseRun has it",
-	"Type `muster audit verify`.":                                   byAnotherProgram,
+	"Type `muster audit verify`.":                                    byAnotherProgram,
 	"Type `muster audit verify`, and find out what else":             byAnotherProgram,
 	"Type `muster login` again":                                      byProvider,
 	"Use a token of an administrator: `muster token":                 byProvider,

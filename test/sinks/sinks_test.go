@@ -271,7 +271,7 @@ func linesOf(text []byte) (lines [][]byte) {
 	return lines
 }
 
-// A sink may not lead to this machine unless whoever started the server allows it.
+// A sink may not lead to this machine unless a flag of the server allows it.
 func TestASinkLeadsNotToTheServersOwnMachine(t *testing.T) {
 	t.Parallel()
 	listener := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was asked") }))

@@ -87,7 +87,8 @@ func (t *tx) cutAudit(due, remembered int64) (deleted int64, err error) {
 
 // auditTaken returns the ID of the last entry that every sink of the audit took. Later entries are not deleted.
 func (t *tx) auditTaken() (id int64, err error) {
-	err = t.session.row(t.ctx, `SELECT COALESCE(MIN(audit), 9223372036854775807) FROM sink_cursors WHERE audit >= 0`).Scan(&id)
+	err = t.session.row(t.ctx, `SELECT COALESCE(MIN(audit), 9223372036854775807) FROM sink_cursors WHERE audit >= 0`).
+		Scan(&id)
 	return id, err
 }
 

@@ -30,7 +30,7 @@ type contents struct {
 	// The map is replaced as a whole.
 	revocations map[fleet.DeviceID]fleet.Revocation
 	settings    fleet.StoredSettings  // its map is replaced as a whole
-	sinks       map[string]fleet.Sink // by name; replaced as a whole
+	sinks       map[string]fleet.Sink // The map has the sinks by name. It is replaced as a whole.
 	observed    bool                  // Nothing is written to daemons until an admin accepts what is lost or in doubt.
 	doubts      []doubt               // how marked tables differ from what Muster wrote
 }

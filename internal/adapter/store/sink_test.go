@@ -50,7 +50,7 @@ func TestANewSinkBeginsNow(t *testing.T) {
 	})
 }
 
-// A log-in that is stored for one server must not reach another one that somebody names.
+// A log-in that is stored for one server must not reach a server that somebody names later.
 func TestHeadersOfASinkDoNotGoToAnotherAddress(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
 		s := open(t, options)
@@ -111,7 +111,7 @@ func TestWhatIsDeletedBeforeASinkTookItIsCounted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Whoever read the cursor before moves it no more.
+		// A runner that read the cursor before does not move it.
 		if err := s.AdvanceSink(ctx, "siem", got, fleet.SinkProgress{Log: 9, Audit: -1, Sent: 5}); err != nil {
 			t.Fatal(err)
 		}

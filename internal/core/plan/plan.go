@@ -58,7 +58,7 @@ type Change struct {
 	with       string         // key of another change, because of which the daemon makes this one by itself; or ""
 	chosen     string         // name of the value that a person chose; see Choosing
 	instead    *Change        // the change without that choice
-	copies     string         // what a person answers about copies (see CopyDecline.Question); or ""
+	copies     string         // the question about copies (see CopyDecline.Question), or ""
 	note       string         // end of Reason that no digest covers, because it changes as time goes by; or ""
 	send       stconfig.Value // To with its secrets in clear, as the first write sends it
 

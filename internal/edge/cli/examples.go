@@ -179,7 +179,7 @@ var examples = map[string]string{
 	"seal show":     "muster seal show",
 	"seal rotate":   "muster seal rotate",
 	"sink list":     "muster sink list",
-	"sink set":      "muster sink set siem --kind elasticsearch --address https://es.example:9200 --header-file Authorization=key.txt",
+	"sink set":      "muster sink set siem --kind otlp --address https://otel.example --header-file Authorization=key.txt",
 	"sink test":     "muster sink test siem",
 	"sink refusals": "muster sink refusals siem",
 	"sink replay":   "muster sink replay siem --since 2h",

@@ -20,8 +20,11 @@ var contents = []group{
 	{"Start", []string{"", "install", "first-template", "concepts", "reaching"}},
 	{"Use", []string{"where-are-my-files", "forms", "templates", "recipes", "files", "client", "coming-from", "glossary"}},
 	{"Devices", []string{"agent", "enrolment"}},
-	{"Operate", []string{"operating", "settings", "notifications", "sinks", "audit", "backup", "upgrade", "sizing", "proxies",
-		"lasting"}},
+	{
+		"Operate",
+		[]string{"operating", "settings", "notifications", "sinks", "audit", "backup", "upgrade", "sizing", "proxies",
+			"lasting"},
+	},
 	{"Security", []string{"security", "sign-on"}},
 	{"Background", []string{"adr/"}},
 }

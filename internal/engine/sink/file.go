@@ -104,7 +104,7 @@ func (f *file) putAside() error {
 
 func (f *file) close() {
 	if f.open != nil {
-		_ = f.open.Close() // what was written was synced, or is sent again
+		_ = f.open.Close()
 		f.open = nil
 	}
 }

@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	maxReply       = 4 << 20 // of the answer of a bulk request, which names each document
+	maxReply       = 4 << 20
 	maxReplyHeader = 64 << 10
 	dialLimit      = 15 * time.Second
 	shortestSecret = 6 // bytes of a word in a header's value that may be one
@@ -246,7 +246,7 @@ func (e *elastic) send(ctx context.Context, records []record) (refused []refusal
 				continue // 409: it was there already
 			}
 			switch of.Status {
-			case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound: // of the index or the log-in
+			case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
 				return nil, fmt.Errorf("it answers %d%s", of.Status, e.excerpt(of.Error))
 			}
 			refused = append(refused, refusal{at: i, again: of.Status == http.StatusTooManyRequests || of.Status >= 500,
@@ -311,8 +311,8 @@ func (o *otlp) send(ctx context.Context, records []record) ([]refusal, error) {
 	return nil, nil
 }
 
-// partly stands for the records that were refused together with others that were taken. They may not be sent again, and
-// the answer does not say which they are, so the last ones are named.
+// partly names as many records as were refused together with others that were taken. None may be sent again. The answer
+// does not say which they are, so the last ones are named.
 func (o *otlp) partly(sent, refused int, message string) (all []refusal) {
 	why := fmt.Errorf("it refused %d of %d records and does not say which%s", refused, sent, o.excerpt([]byte(message)))
 	for i := range refused {

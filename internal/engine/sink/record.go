@@ -12,7 +12,7 @@ import (
 // record is one entry in the form in which sinks get it.
 type record struct {
 	stream fleet.SinkStream
-	number int64 // of the entry in its stream; 0: the record is about the sink itself
+	number int64 // Number of the entry in its stream. It is 0 if the record is about the sink itself.
 	at     time.Time
 	id     string // the same however often the record is sent
 	level  level
@@ -79,8 +79,8 @@ type ownFields struct {
 	Subject  string           `json:"subject,omitempty"`
 	Detail   string           `json:"detail,omitempty"`
 	Previous string           `json:"previous,omitempty"` // hash of the audit entry before
-	Hash     string           `json:"hash,omitempty"`     // of the audit entry
-	Lost     int64            `json:"lost,omitempty"`     // entries that were deleted before they were sent
+	Hash     string           `json:"hash,omitempty"`
+	Lost     int64            `json:"lost,omitempty"` // entries that were deleted before they were sent
 }
 
 func (r record) with(d document) record {

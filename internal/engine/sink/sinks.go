@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	lookEvery = time.Second // also how long an entry waits for others at most
+	lookEvery = time.Second // This is also how long an entry waits for others at most.
 	tryLimit  = 20 * time.Second
 
 	mostCounted = 100_000 // entries of one stream that are counted as waiting
@@ -37,7 +37,7 @@ type Store interface {
 // Options say what sinks need.
 type Options struct {
 	Store  Store
-	Folder string // where sinks of the kind file write
+	Folder string // Sinks of the kind file write here.
 	// Refuse tells why nothing is sent to an address; nil: all addresses are allowed.
 	Refuse func(netip.Addr) string
 	Log    *slog.Logger

@@ -108,7 +108,7 @@ func (s *syslog) connect(ctx context.Context) (err error) {
 
 func (s *syslog) drop() {
 	if s.connection != nil {
-		_ = s.connection.Close() // nothing more is sent on it
+		_ = s.connection.Close()
 		s.connection = nil
 	}
 }

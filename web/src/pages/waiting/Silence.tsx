@@ -45,8 +45,7 @@ export function Silence({ cause, tags, devices, isOfAll }: Props) {
             {isOfAll && (
               <Text>
                 A silence names at most 100 devices, and more have this trouble: this one is for every device of the fleet that
-                has it or gets it. <Command text={`muster silence add --kind ${cause} --tag TAG --until TIME`} /> makes one for a
-                tag.
+                has it or gets it. <Command text="muster silence add --help" /> says how to make one for a tag.
               </Text>
             )}
             {tags && (

@@ -63,7 +63,7 @@ var describedInPaths = map[string]string{
 	"secret": "Name of a secret, percent-encoded, a slash too", "pendingID": "ID of something pending",
 	"rolloutID": "ID of a rollout", "orderID": "Number of an order",
 	"setting": "Name of a setting of the server", "generation": "Number of a generation",
-	"channel": "Name of a channel", "route": "Name of a route", "silence": "ID of a silence",
+	"channel": "Name of a channel", "route": "Name of a route", "silence": "ID of a silence", "sink": "Name of a sink",
 	"enrollKey": "ID of an enrol key", "source": "Name of a source of files, percent-encoded",
 	"number": "Number of a revision", "other": "Number of the revision to compare with",
 }

@@ -29,8 +29,8 @@ var wired = map[string][]string{
 		"internal/adapter/tunnel",
 	},
 	"internal/engine/notify": {
-		"internal/engine/enrollment", "internal/engine/health", "internal/engine/mirror", "internal/engine/rollout",
-		"internal/engine/view", "internal/adapter/store",
+		"internal/engine/enrollment", "internal/engine/health", "internal/engine/rollout", "internal/engine/view",
+		"internal/adapter/store",
 	},
 	"internal/engine/policy": {
 		"internal/engine/backup", "internal/engine/mirror", "internal/engine/notify", "internal/adapter/store",

@@ -32,6 +32,8 @@ var mayAlsoImport = map[string][]string{
 	"internal/core/fleetfiles": {"internal/core/stconfig", "internal/core/template"},
 	"internal/adapter/agent":   {"internal/adapter/tunnel"}, // the two ends of one protocol
 	"internal/adapter/listen":  {"internal/adapter/seal", "internal/adapter/tunnel"},
+	"internal/engine/notify":   {"internal/adapter/outbound"},
+	"internal/engine/sink":     {"internal/adapter/outbound"},
 	"client":                   {"api"},
 	"internal/edge/httpapi":    {"api", "internal/edge/auth", "internal/edge/openapi"},
 	"internal/edge/openapi":    {"api", "internal/edge/auth"},

@@ -206,16 +206,14 @@ type sinkDeleteCommand struct {
 
 // Run removes the sink.
 func (c *sinkDeleteCommand) Run(ctx context.Context, env *environment, server *client.Client) error {
-	sinks, err := server.Sinks(ctx)
+	sink, err := sinkNoun.find(ctx, server, c.Name)
 	if err != nil {
 		return err
 	}
 	question := ""
-	for _, s := range sinks {
-		if s.Name == c.Name {
-			question = fmt.Sprintf("Remove the sink %q? %s. What it has stays there.", s.Name,
-				fleet.Counted(s.Waiting, "entry was not sent to it yet", "entries were not sent to it yet"))
-		}
+	if sink != nil {
+		question = fmt.Sprintf("Remove the sink %q? %s. What it has stays there.", sink.Name,
+			fleet.Counted(sink.Waiting, "entry was not sent to it yet", "entries were not sent to it yet"))
 	}
 	return c.remove(ctx, env, removal{name: c.Name, remove: server.DeleteSink, change: "deleted", done: "Removed.",
 		question: question})

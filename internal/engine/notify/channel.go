@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"strings"
 
+	"muster/internal/adapter/outbound"
 	"muster/internal/fleet"
 )
 
@@ -19,7 +20,7 @@ func (c channelSender) Name() string { return c.name }
 
 // Sender checks a channel and makes its sender. refuse holds for channels too, as it does for the receivers of
 // settings.
-func (o Settings) Sender(c fleet.Channel, refuse RefuseIP) (Sender, error) {
+func (o Settings) Sender(c fleet.Channel, refuse outbound.RefuseIP) (Sender, error) {
 	if c.Type == fleet.ChannelMail {
 		mail, err := NewMail(o.mailTo(c.To, refuse))
 		return channelSender{Sender: mail, name: c.Name}, err
@@ -48,11 +49,7 @@ func (o Settings) Sender(c fleet.Channel, refuse RefuseIP) (Sender, error) {
 
 // secretsOf returns the texts of a URL that a receiver might repeat in its answer, and the secret.
 func secretsOf(u *url.URL, secret string) (secrets []string) {
-	add := func(text string) {
-		if len(text) >= leastSecret {
-			secrets = append(secrets, text)
-		}
-	}
+	add := func(text string) { secrets = append(secrets, text) }
 	add(secret)
 	add(u.RequestURI())
 	for part := range strings.FieldsFuncSeq(u.EscapedPath()+"/"+u.RawQuery, func(r rune) bool {
@@ -66,15 +63,4 @@ func secretsOf(u *url.URL, secret string) (secrets []string) {
 		add(u.User.Username())
 	}
 	return secrets
-}
-
-// leastSecret is from how many bytes on a part of a URL counts as a secret.
-const leastSecret = 6
-
-// withoutSecrets returns the text with each secret in it replaced.
-func withoutSecrets(text string, secrets []string) string {
-	for _, secret := range secrets {
-		text = strings.ReplaceAll(text, secret, "[secret]")
-	}
-	return text
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/wneessen/go-mail"
 
+	"muster/internal/adapter/outbound"
 	"muster/internal/fleet"
 )
 
@@ -46,7 +47,7 @@ type MailOptions struct {
 	TLS      MailTLS // "": MailTLSAuto
 	// certificate authorities that may sign the server's certificate; nil: those of the system
 	Roots  *x509.CertPool
-	Refuse RefuseIP // addresses to which nothing is sent; nil: none
+	Refuse outbound.RefuseIP // addresses to which nothing is sent; nil: none
 }
 
 // Mail sends messages to one address by SMTP.
@@ -61,7 +62,7 @@ type Mail struct {
 
 // NewMail makes a sender for an address. It opens no connection.
 func NewMail(o MailOptions) (*Mail, error) {
-	m := &Mail{dialer: o.Refuse.dialer()}
+	m := &Mail{dialer: o.Refuse.Dialer()}
 	var err error
 	if m.to, err = netmail.ParseAddress(o.To); err != nil {
 		return nil, wrongMail(fmt.Sprintf("%q is no mail address", o.To), "For example admin@example.org.")

@@ -3,6 +3,8 @@ package notify
 import (
 	"reflect"
 	"time"
+
+	"muster/internal/adapter/outbound"
 )
 
 // receivers say who is told, and when.
@@ -15,7 +17,7 @@ type receivers struct {
 
 // SetReceivers replaces whom Run tells, and when. Messages that wait for a receiver that stays are sent on. Messages
 // for others are dropped, unless the settings are unsure.
-func (n *Notifier) SetReceivers(s Settings, refuse RefuseIP) error {
+func (n *Notifier) SetReceivers(s Settings, refuse outbound.RefuseIP) error {
 	n.mu.Lock()
 	n.rules = rules{routes: s.Routes, silences: s.Silences, public: s.Public} // They delay no message.
 	s.Routes, s.Silences = nil, nil

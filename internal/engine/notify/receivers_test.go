@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"muster/internal/adapter/outbound"
 	"muster/internal/fleet"
 )
 
@@ -91,7 +92,7 @@ func TestWhileReceiversAreInDoubtNothingThatWaitsIsDropped(t *testing.T) {
 
 func TestReceiversOfSettingsAreNotOnTheMachine(t *testing.T) {
 	var asked []string
-	refuse := RefuseIP(func(ip netip.Addr) string {
+	refuse := outbound.RefuseIP(func(ip netip.Addr) string {
 		asked = append(asked, ip.String())
 		return "on loopback"
 	})

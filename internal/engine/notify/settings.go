@@ -2,9 +2,9 @@ package notify
 
 import (
 	"cmp"
-	"net/netip"
 	"time"
 
+	"muster/internal/adapter/outbound"
 	"muster/internal/fleet"
 )
 
@@ -32,9 +32,6 @@ type Settings struct {
 	Unsure bool
 }
 
-// RefuseIP tells why nothing is sent to an address, "" where it may be sent.
-type RefuseIP func(ip netip.Addr) string
-
 // How often the notifier asks for the current problems. A short Settings.After needs more frequent reports.
 const (
 	mostBetweenReports  = 15 * time.Second
@@ -49,7 +46,7 @@ func (o Settings) Times() (after, every time.Duration) {
 
 // Senders checks the settings and makes a sender for each receiver. refuse holds for webhooks and mail servers that are
 // not to be on this machine; nil: all addresses are allowed.
-func (o Settings) Senders(refuse RefuseIP) ([]Sender, error) {
+func (o Settings) Senders(refuse outbound.RefuseIP) ([]Sender, error) {
 	var all []Sender
 	for _, url := range o.URLs {
 		webhook, err := NewWebhook(url, o.Secret)
@@ -78,7 +75,7 @@ func (o Settings) Senders(refuse RefuseIP) ([]Sender, error) {
 	return all, differentNames(all)
 }
 
-func (o Settings) mailTo(to string, refuse RefuseIP) MailOptions {
+func (o Settings) mailTo(to string, refuse outbound.RefuseIP) MailOptions {
 	options := MailOptions{To: to, From: o.MailFrom, Server: o.SMTP, User: o.SMTPUser, Password: o.SMTPPassword,
 		TLS: o.SMTPTLS}
 	if !o.LocalMail {

@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"muster/internal/adapter/outbound"
 	"muster/internal/fleet"
 )
 
@@ -85,6 +85,15 @@ func wrongWebhook(why string) error {
 	return &fleet.Error{Code: fleet.CodeInvalid, During: "read the receivers of notifications", Message: why}
 }
 
+// refuse has the webhook send nothing to some addresses.
+func (w *Webhook) refuse(refuse outbound.RefuseIP) {
+	at, err := url.Parse(w.url)
+	transport, ok := w.client.Transport.(*http.Transport)
+	if err == nil && ok { // NewWebhook parsed the URL and made the transport.
+		refuse.Protect(transport, at)
+	}
+}
+
 // Name returns the host and a fingerprint of the URL. It leaves out path and query, which often contain a secret.
 func (w *Webhook) Name() string { return w.name }
 
@@ -109,7 +118,7 @@ func (w *Webhook) post(ctx context.Context, body []byte, set func(http.Header)) 
 	set(request.Header)
 	answer, err := w.client.Do(request)
 	if err != nil {
-		return "", withoutURL(err)
+		return "", outbound.WithoutURL(err)
 	}
 	defer answer.Body.Close()
 	// A body that was read to its end lets the connection be reused.
@@ -120,7 +129,7 @@ func (w *Webhook) post(ctx context.Context, body []byte, set func(http.Header)) 
 
 // said returns the beginning of an answer in one line, without secrets.
 func (w *Webhook) said(body []byte) string {
-	text := withoutSecrets(oneLine(strings.ToValidUTF8(string(body), "")), w.secrets)
+	text := outbound.WithoutSecrets(oneLine(strings.ToValidUTF8(string(body), "")), w.secrets)
 	if len(text) > maxShownReply {
 		text = strings.ToValidUTF8(text[:maxShownReply], "") + "…"
 	}
@@ -152,28 +161,9 @@ func judge(answer *http.Response, said string, now time.Time) error {
 		return fmt.Errorf("it answers %d, a redirect, which is not followed", status)
 	default:
 		err := &AnswerError{Reason: fmt.Sprintf("it answers %d", status), Answer: said}
-		if after := retryAfter(answer.Header.Get("Retry-After"), now); after > 0 {
+		if after := outbound.RetryAfter(answer.Header, now); after > 0 {
 			return &LaterError{After: after, Err: err}
 		}
 		return err
 	}
-}
-
-func retryAfter(header string, now time.Time) time.Duration {
-	if seconds, err := strconv.Atoi(strings.TrimSpace(header)); err == nil {
-		return time.Duration(min(max(seconds, 0), 86400)) * time.Second
-	}
-	if at, err := http.ParseTime(header); err == nil {
-		return at.Sub(now)
-	}
-	return 0
-}
-
-// withoutURL removes the URL, which may contain a secret, from an error.
-func withoutURL(err error) error {
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
-		return wrapped.Err
-	}
-	return err
 }

@@ -9,25 +9,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
+	"muster/internal/adapter/outbound"
 	"muster/internal/fleet"
 )
 
 const (
 	maxReply       = 4 << 20
 	maxReplyHeader = 64 << 10
-	dialLimit      = 15 * time.Second
-	shortestSecret = 6 // bytes of a word in a header's value that may be one
 )
 
 // newSender makes the sender for a sink.
@@ -36,7 +32,7 @@ func newSender(sink fleet.Sink, o Options) (sender, error) {
 	case fleet.SinkFile:
 		return &file{path: filepath.Join(o.Folder, sink.Name+".jsonl"), limit: fileLimit}, nil
 	case fleet.SinkSyslog:
-		return newSyslog(sink, o.dialer())
+		return newSyslog(sink, o.Refuse.Dialer())
 	case fleet.SinkElastic:
 		to, err := newPoster(sink, o, "_bulk")
 		return &elastic{to, sink.Index}, err
@@ -48,25 +44,6 @@ func newSender(sink fleet.Sink, o Options) (sender, error) {
 		return &lines{to}, err
 	}
 	return nil, fleet.Invalidf("kind", "%q is no kind of sink", sink.Kind)
-}
-
-// dialer refuses addresses after the name was resolved, so that no name leads to one that is refused.
-func (o Options) dialer() *net.Dialer {
-	d := &net.Dialer{Timeout: dialLimit}
-	if o.Refuse == nil {
-		return d
-	}
-	d.Control = func(_, address string, _ syscall.RawConn) error {
-		at, err := netip.ParseAddrPort(address)
-		if err != nil {
-			return err
-		}
-		if why := o.Refuse(at.Addr().Unmap()); why != "" {
-			return fmt.Errorf("nothing is sent to %s: it is %s. `muster serve --notify-allow-local` allows it", at.Addr(), why)
-		}
-		return nil
-	}
-	return d
 }
 
 // poster sends bodies to one URL.
@@ -92,11 +69,9 @@ func newPoster(sink fleet.Sink, o Options, path string) (*poster, error) {
 	for name, value := range sink.Headers {
 		headers.Set(name, value.Reveal())
 	}
-	if proxy, err := http.ProxyFromEnvironment(&http.Request{URL: at}); err == nil && proxy != nil {
-		o.Refuse = nil // the proxy that the machine names decides where it connects to
-	}
-	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DialContext: o.dialer().DialContext,
-		MaxResponseHeaderBytes: maxReplyHeader, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true}
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, MaxResponseHeaderBytes: maxReplyHeader,
+		IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true}
+	o.Refuse.Protect(transport, at)
 	return &poster{url: at.String(), headers: headers, now: o.Now, client: &http.Client{Transport: transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}, nil
 }
@@ -125,7 +100,7 @@ func (p *poster) post(ctx context.Context, contentType string, body []byte) ([]b
 	request.Header.Set("Content-Encoding", "gzip")
 	answer, err := p.client.Do(request)
 	if err != nil {
-		return nil, withoutURL(err)
+		return nil, explained(outbound.WithoutURL(err))
 	}
 	defer answer.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxReply))
@@ -135,11 +110,11 @@ func (p *poster) post(ctx context.Context, contentType string, body []byte) ([]b
 	return text, err
 }
 
-// withoutURL removes the URL, which may hold a secret, from an error.
-func withoutURL(err error) error {
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
-		return wrapped.Err
+// explained adds to an address that is refused how it is allowed.
+func explained(err error) error {
+	var refused *outbound.RefusedError
+	if errors.As(err, &refused) {
+		return fmt.Errorf("%w. `muster serve --notify-allow-local` allows it", refused)
 	}
 	return err
 }
@@ -156,7 +131,7 @@ func (p *poster) judge(answer *http.Response, body []byte) error {
 	case status >= 300 && status < 400:
 		return fmt.Errorf("it answers %d, a redirect, which is not followed", status)
 	}
-	if after := retryAfter(answer.Header.Get("Retry-After"), p.now()); after > 0 {
+	if after := outbound.RetryAfter(answer.Header, p.now()); after > 0 {
 		return &laterError{after, err}
 	}
 	return err
@@ -164,28 +139,16 @@ func (p *poster) judge(answer *http.Response, body []byte) error {
 
 // excerpt is the beginning of an answer, on one line and without what the headers hold.
 func (p *poster) excerpt(body []byte) string {
+	var secrets []string
 	for _, values := range p.headers {
-		for part := range strings.FieldsSeq(strings.Join(values, " ")) {
-			if len(part) >= shortestSecret {
-				body = bytes.ReplaceAll(body, []byte(part), []byte("…"))
-			}
-		}
+		secrets = append(secrets, strings.Fields(strings.Join(values, " "))...)
 	}
+	body = []byte(outbound.WithoutSecrets(string(body), secrets))
 	text := strings.Join(strings.Fields(strings.ToValidUTF8(string(body[:min(len(body), 300)]), "")), " ")
 	if text == "" {
 		return ""
 	}
 	return ": " + text
-}
-
-func retryAfter(header string, now time.Time) time.Duration {
-	if seconds, err := strconv.Atoi(strings.TrimSpace(header)); err == nil {
-		return time.Duration(min(max(seconds, 0), 86400)) * time.Second
-	}
-	if at, err := http.ParseTime(header); err == nil {
-		return at.Sub(now)
-	}
-	return 0
 }
 
 // lines sends JSON lines.

@@ -90,7 +90,7 @@ func (r *runner) run(ctx context.Context) {
 			return
 		case err != nil:
 			r.failed(err)
-			wait(ctx, pause(failures, err))
+			sleep(ctx, pause(failures, err))
 			failures++
 		case !more:
 			failures = 0
@@ -117,7 +117,7 @@ func pause(failures int, err error) time.Duration {
 	return d
 }
 
-func wait(ctx context.Context, d time.Duration) {
+func sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -125,6 +125,9 @@ func wait(ctx context.Context, d time.Duration) {
 	case <-timer.C:
 	}
 }
+
+// errNoCursor is the trouble of a sink whose cursor another program deleted. A sink that was removed has no runner.
+var errNoCursor = errors.New("the database does not say any more how far it is: save the sink again")
 
 // round sends the next batch, and reports whether there may be more.
 func (r *runner) round(ctx context.Context) (more bool, err error) {
@@ -134,7 +137,7 @@ func (r *runner) round(ctx context.Context) (more bool, err error) {
 	}
 	from, there := cursors[r.sink.Name]
 	if !there {
-		return false, nil // the sink was removed
+		return false, errNoCursor
 	}
 	records, to, more, err := r.gather(ctx, from)
 	if err != nil || len(records) == 0 && to.Log == from.Log {
@@ -170,7 +173,7 @@ func (r *runner) advance(ctx context.Context, from fleet.SinkCursor, to fleet.Si
 		if failures == 0 {
 			r.log.Warn("what the sink took cannot be recorded", logkey.Err(err))
 		}
-		wait(ctx, pause(failures, err))
+		sleep(ctx, pause(failures, err))
 	}
 }
 
@@ -246,7 +249,7 @@ func (r *runner) deliver(ctx context.Context, records []record) (refused []refus
 		}
 		if len(again) > 0 {
 			r.failed(err)
-			wait(ctx, pause(tries, err))
+			sleep(ctx, pause(tries, err))
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"muster/internal/fleet"
+	"muster/test/wait"
 )
 
 // memory is a store with one sink.
@@ -111,20 +112,17 @@ func (m *memory) Audit(_ context.Context, q fleet.AuditQuery) (found []fleet.Aud
 	return found, nil
 }
 
-// standing waits until the cursor is as it should be.
+// await waits until the cursor is as it should be.
 func (m *memory) await(t *testing.T, want func(c fleet.SinkCursor) bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+	wait.Until(t, func() string {
 		m.mu.Lock()
-		c := m.cursor
-		m.mu.Unlock()
-		if want(c) {
-			return
+		defer m.mu.Unlock()
+		if want(m.cursor) {
+			return ""
 		}
-		if time.Now().After(end) {
-			t.Fatalf("the cursor is %+v", c)
-		}
-	}
+		return fmt.Sprintf("the cursor is %+v", m.cursor)
+	})
 }
 
 // filled has a log of n entries of three devices, and as many entries of the audit.
@@ -377,9 +375,7 @@ func TestASinkThatRefusesEverythingIsTroubleAndLosesNothing(t *testing.T) {
 				)
 			}
 			s := runs(t, m)
-			for len(s.Troubles()) == 0 {
-				time.Sleep(5 * time.Millisecond)
-			}
+			wait.For(t, "the sink is in trouble", func() bool { return len(s.Troubles()) > 0 })
 			states, err := s.States(t.Context())
 			if err != nil || states[0].Dead != 0 || states[0].Waiting != 1 ||
 				strings.Contains(states[0].Trouble, "key-of-the-sink") {
@@ -558,8 +554,7 @@ func TestASyslogServerThatEndsTheConnectionGetsTheLastBatchAgain(t *testing.T) {
 		t.Fatalf("got %q, %v", text, err)
 	}
 	_ = connection.Close()
-	for !to.ended() {
-	}
+	wait.For(t, "the end of the connection is seen", to.ended)
 	send(second)
 	_, from = accept()
 	again, err := frame(from)
@@ -638,9 +633,7 @@ func TestASinkThatIsRemovedGetsNothingMore(t *testing.T) {
 	m.mu.Lock()
 	m.sinks = nil
 	m.mu.Unlock()
-	for len(s.running()) > 0 {
-		time.Sleep(5 * time.Millisecond)
-	}
+	wait.For(t, "the sink has no runner", func() bool { return len(s.running()) == 0 })
 	if states, err := s.States(t.Context()); err != nil || len(states) != 0 {
 		t.Error(states, err)
 	}

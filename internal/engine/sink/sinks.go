@@ -6,12 +6,12 @@ import (
 	"context"
 	"log/slog"
 	"maps"
-	"net/netip"
 	"reflect"
 	"slices"
 	"sync"
 	"time"
 
+	"muster/internal/adapter/outbound"
 	"muster/internal/fleet"
 	"muster/internal/logkey"
 )
@@ -37,9 +37,8 @@ type Store interface {
 // Options say what sinks need.
 type Options struct {
 	Store  Store
-	Folder string // Sinks of the kind file write here.
-	// Refuse tells why nothing is sent to an address; nil: all addresses are allowed.
-	Refuse func(netip.Addr) string
+	Folder string            // Sinks of the kind file write here.
+	Refuse outbound.RefuseIP // addresses to which nothing is sent
 	Log    *slog.Logger
 	Now    func() time.Time // nil: time.Now
 }

@@ -99,11 +99,11 @@ func (s *syslog) ended() bool {
 func (s *syslog) connect(ctx context.Context) (err error) {
 	if !s.secure {
 		s.connection, err = s.dialer.DialContext(ctx, "tcp", s.address)
-		return err
+		return explained(err)
 	}
 	secure := &tls.Dialer{NetDialer: s.dialer, Config: &tls.Config{MinVersion: tls.VersionTLS12}}
 	s.connection, err = secure.DialContext(ctx, "tcp", s.address)
-	return err
+	return explained(err)
 }
 
 func (s *syslog) drop() {

@@ -119,16 +119,13 @@ export default function Sinks() {
 }
 
 function Standing({ sink }: { sink: Sink }) {
-  return (
-    <>
-      <Text>
-        {sink.sent.toLocaleString("en")} sent, {sink.waiting.toLocaleString("en")} waiting
-      </Text>
-      {sink.trouble !== "" && <Text>It takes nothing: {sink.trouble}</Text>}
-      {sink.refused > 0 && <Muted>{sink.refused.toLocaleString("en")} refused</Muted>}
-      {sink.lost > 0 && <Muted>{sink.lost.toLocaleString("en")} deleted before it took them</Muted>}
-    </>
-  );
+  const lines = [
+    `${sink.sent.toLocaleString("en")} sent, ${sink.waiting.toLocaleString("en")} waiting`,
+    sink.trouble !== "" && `It takes nothing: ${sink.trouble}`,
+    sink.refused > 0 && `${sink.refused.toLocaleString("en")} refused`,
+    sink.lost > 0 && `${sink.lost.toLocaleString("en")} deleted before it took them`,
+  ];
+  return lines.filter((line) => line !== false).map((line) => <div key={line}>{line}</div>);
 }
 
 function NewSink({ taken, changed }: { taken: string[]; changed: () => void }) {
